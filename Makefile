@@ -1,6 +1,6 @@
 # Every command of this repository. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: browser clients docs help setup demo demo-swap test test-rust test-valkey test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas soak load fuzz audit lint deny fmt tools
+.PHONY: browser clients docs help setup demo demo-swap test test-build test-rust test-valkey test-contracts test-api test-explorer explorer dist test-packaging fuzz-long symbolic contracts bench bench-gas soak load fuzz audit lint deny fmt tools
 
 CONTRACTS := contracts
 # npm writes this file last: it is there and newer than the lock file when the install is complete.
@@ -19,43 +19,52 @@ help: ## Lists these commands
 
 setup: tools $(NPM) ## Installs the pinned npm packages: real contracts, compilers, the local chain
 
-demo: tools $(NPM) ## Starts a local chain and the service on it (DEMO_NODE_PORT, BRAID_PORT move them); Ctrl-C ends both
+demo: tools $(NPM) ## Starts a local chain and the service on it (DEMO_NODE_PORT, BRAID_PORT change the ports); Ctrl-C ends both
 	@echo "Building (several minutes the first time, seconds afterwards)."
 	@cargo build --bins -p braid -p braid-devnet
 	@exec $(DEVNET) demo --end-with-parent
 
-demo-swap: tools ## Swaps on the running demo and compares to the wei (SWAP_FROM, SWAP_TO, SWAP_AMOUNT, SWAP_PROTOCOL)
+demo-swap: tools ## Swaps on the running demo and compares the amounts to the wei (SWAP_FROM, SWAP_TO, SWAP_AMOUNT, SWAP_PROTOCOL)
 	@cargo build --quiet --bins -p braid -p braid-devnet
 	@exec $(DEVNET) swap
 
-# the last step meets the binaries that the Rust tests left: built by itself, test-api would compile the dependencies once more, with the
-# fewer features that they have without the tests' own
-test: browser test-packaging test-contracts test-explorer test-rust $(CLIENTS_NPM) ## Runs every test: contracts, unit, property, end to end, clients, documentation, generated requests
+# The contracts' suite runs beside the compiler. The last step meets the binaries that the Rust tests left: built by itself, test-api would
+# compile the dependencies once more, with the fewer features that they have without the tests' own.
+test: browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs every test: contracts, unit, property, end to end, clients, documentation, generated requests
+	@mkdir -p $(TARGET)/test-output
+	@echo "The contracts' suite runs while the Rust tests are built; what it says follows."
+	@$(MAKE) --no-print-directory test-contracts >$(TARGET)/test-output/contracts.txt 2>&1 & suite=$$!; \
+	$(MAKE) --no-print-directory test-packaging test-explorer test-build || { kill $$suite; exit 1; }; \
+	wait $$suite; ended=$$?; cat $(TARGET)/test-output/contracts.txt; exit $$ended
+	@$(MAKE) --no-print-directory test-rust
 	@[ ! -x $(MDBOOK) ] || $(MAKE) --no-print-directory docs
 	scripts/test-api.sh
+
+test-build: tools
+	cargo test --workspace --no-run
 
 test-contracts: tools $(NPM)
 	$(CONTRACTS)/test.sh
 
-fuzz-long: tools $(NPM) ## Runs the contracts' suite with more than two million fuzzed calls, half an hour of one core
+fuzz-long: tools $(NPM) ## Runs the contract tests with more than two million fuzzed calls (half an hour of one core)
 	LONG=1 $(CONTRACTS)/test.sh
 
 symbolic: tools $(NPM) ## Proves the decoder's bounds and the callback guard for every input, with halmos (Python 3)
 	$(CONTRACTS)/symbolic.sh
 
-test-rust: tools $(NPM)
+test-rust: tools $(NPM) ## Runs the Rust tests, their binaries side by side (JOBS at a time)
 	@scripts/check-tools.sh python3 redis-server nginx
-	cargo test --workspace
+	scripts/test-rust.py
 	@if command -v valkey-server >/dev/null; then $(MAKE) --no-print-directory test-valkey; fi
 
-test-valkey: ## Runs the tests of shared services once more, on Valkey (VALKEY names its server)
+test-valkey: ## Runs the tests of shared services on Valkey (VALKEY names the server binary)
 	BRAID_TEST_REDIS_SERVER=$(VALKEY) cargo test --workspace --test http -- stream:: replicas::
 
 test-api: tools browser $(NPM) $(CLIENTS_NPM) $(EXPLORER_NPM) ## Runs the clients, the documentation's examples, the explorer in Chromium and 5,000 generated requests (CASES, SEED) against a demo
 	cargo build --bins --examples -p braid -p braid-devnet -p braid-swap
 	scripts/test-api.sh
 
-test-explorer: tools $(EXPLORER_NPM) ## Tests the explorer's parts, and that explorer/dist is what its sources build
+test-explorer: tools $(EXPLORER_NPM) ## Tests the explorer, and that explorer/dist matches its sources
 	node --test explorer/test/unit/*.test.mjs
 	explorer/build.sh --check
 
@@ -65,15 +74,15 @@ explorer: tools $(EXPLORER_NPM) ## Builds the page that the binary embeds, explo
 contracts: tools $(NPM) ## Builds contracts/artifacts/ExecutionProxy.json from its source
 	$(CONTRACTS)/build.sh
 
-dist: tools ## Builds what is shipped into TARGET/dist: the stripped binary, a Debian package where dpkg-deb is, and their checksums
+dist: tools ## Builds the release files into TARGET/dist: the stripped binary, a Debian package (needs dpkg-deb), and checksums
 	cargo build --locked --profile dist -p braid
 	@if command -v dpkg-deb >/dev/null; then packaging/debian/build.sh $(TARGET)/dist/braid $(TARGET)/dist; fi
 	@cd $(TARGET)/dist && sha256sum braid $$(ls *.deb 2>/dev/null) | tee SHA256SUMS
 
-test-packaging: tools ## Checks the alert rules (promtool), the compose file and the Debian package's scripts as far as tools are here
+test-packaging: tools ## Checks the alert rules, the compose files, the unit and the Debian package's scripts with the installed tools
 	packaging/check.sh
 
-bench: tools $(NPM) ## Measures exact quotes, solving at several market sizes (plots in TARGET/bench) and on disturbed markets, quotes per second over HTTP, simulations, applying a block, restarting
+bench: tools $(NPM) ## Measures exact quotes, solving (plots in TARGET/bench), disturbed markets, quotes per second over HTTP, simulations, applying a block, restarting
 	cargo bench -p braid-protocols --bench quote --bench curve --bench vaults
 	cargo run --release -p braid-lab -- bench --plots $(TARGET)/bench
 	cargo run --release -p braid-lab -- zoo
@@ -87,32 +96,32 @@ SOAK_S ?= 3600
 LOAD_S ?= 60
 KILLS ?= 50
 
-soak: tools $(NPM) ## Quotes for an hour (SOAK_S seconds) at 70% of what a service on a local chain can do: latency and memory, at the beginning and at the end
+soak: tools $(NPM) ## Loads a service on a local chain for an hour (SOAK_S seconds) at 70% of its capacity; reports latency and memory
 	cargo build --release --bins -p braid -p braid-devnet -p braid-lab
 	PROFILE=release scripts/soak.sh soak $(SOAK_S)
 
-load: tools $(NPM) ## One quote after the other, 70% and five times what it can do, LOAD_S seconds each; then KILLS times kill -9 under load
+load: tools $(NPM) ## Sends sequential quotes, then 70% and five times the capacity, LOAD_S seconds each; then KILLS times kill -9 under load
 	cargo build --release --bins -p braid -p braid-devnet -p braid-lab
 	PROFILE=release scripts/soak.sh load $(LOAD_S)
 	BRAID_TEST_KILLS=$(KILLS) cargo test -p braid-server --test http kills_under_load -- --nocapture
 
 FUZZ_S ?= 600
 
-fuzz: tools ## Runs each decoder of bytes from outside under libFuzzer for FUZZ_S seconds; needs nightly Rust and cargo-fuzz
+fuzz: tools ## Runs each decoder of outside bytes under libFuzzer for FUZZ_S seconds; needs nightly Rust and cargo-fuzz
 	FUZZ_S=$(FUZZ_S) scripts/fuzz.sh
 
-audit: tools ## Compares the dependency tree with the advisory database (RUSTSEC_DB, a checkout of it, where this machine cannot fetch)
+audit: tools ## Compares the dependencies with the RustSec database (without network: RUSTSEC_DB names a checkout)
 	@scripts/dependencies.sh audit
 
-bench-gas: tools $(NPM) ## Measures the gas of whole transactions beside the single-purpose routers
+bench-gas: tools $(NPM) ## Measures the gas of whole transactions next to single-purpose routers
 	$(CONTRACTS)/bench-gas.sh
 
-lint: tools deny $(NPM) ## Checks formatting, lints, licences, and that the proxy's artifact is that of its source
+lint: tools deny $(NPM) ## Checks formatting, lints, licences, and that the proxy's artifact matches its source
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(CONTRACTS)/build.sh --check
 
-deny: tools ## Checks licences, sources and bans of the dependency tree
+deny: tools ## Checks licences, sources and bans of the dependencies
 	@scripts/dependencies.sh deny
 
 fmt: tools ## Formats the Rust code
@@ -134,7 +143,7 @@ $(EXPLORER_NPM): explorer/package-lock.json
 	@cd explorer && npm ci --ignore-scripts --silent
 	@touch $@
 
-docs: $(MDBOOK) ## Builds the documentation as a site, TARGET/docs; needs no network once mdbook is installed
+docs: $(MDBOOK) ## Builds the documentation site into TARGET/docs; needs no network once mdbook is installed
 	scripts/docs.sh $(MDBOOK) $(TARGET)/docs
 
 $(MDBOOK): | tools

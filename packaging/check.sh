@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks what is packaged as far as the machine has the tools; says what it did not check.
+# Checks the packaging with the tools that are installed; reports skipped checks.
 set -eu
 cd "$(dirname "$0")"
 if command -v promtool >/dev/null; then
@@ -13,7 +13,7 @@ fi
 python3 -m json.tool grafana/braid.json >/dev/null
 for script in debian/build.sh debian/postinst debian/prerm debian/postrm check.sh; do sh -n "$script"; done
 if command -v systemd-analyze >/dev/null; then
-    # the binary that the unit names need not be here
+    # the unit's binary need not be installed
     if systemd-analyze verify --man=no ./braid.service 2>&1 | grep -v 'not executable'; then exit 1; fi
     echo "unit: verified"
 else
@@ -27,7 +27,7 @@ else
 fi
 if nginx=$(PATH="$PATH:/usr/sbin" command -v nginx); then
     dir=$(mktemp -d)
-    # the names are those of containers
+    # replace the container names
     sed 's/server [a-z]*:8080;/server 127.0.0.1:8080;/' nginx.conf >"$dir/braid.conf"
     echo "pid $dir/pid; error_log stderr; events {} http { include $dir/braid.conf; }" >"$dir/nginx.conf"
     "$nginx" -t -q -c "$dir/nginx.conf"

@@ -4,8 +4,8 @@
     scripts/figures.py            draws them
     scripts/figures.py --check    says whether the committed pictures are those that this script draws
 
-The numbers are worked out here from two pools; crates/routing/tests/certificate.rs shows the same claims on the same pools
-with the real solver. Those of apart.svg are the solver's own: crates/routing/tests/apart.rs writes and holds docs/figures/apart.json.
+The numbers are worked out here from two pools; crates/routing/tests/it/certificate.rs shows the same claims on the same pools
+with the real solver. Those of apart.svg are the solver's own: crates/routing/tests/it/apart.rs writes and holds docs/figures/apart.json.
 """
 import json
 import math

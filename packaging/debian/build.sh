@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a Debian package of a built binary: build.sh BINARY [OUTPUT-FOLDER]. Needs dpkg-deb; prints the package's path.
+# Builds a Debian package from a binary: build.sh BINARY [OUTPUT-FOLDER]. Needs dpkg-deb; prints the package's path.
 set -eu
 BINARY=$1
 OUT=${2:-.}
@@ -14,7 +14,7 @@ install -D -m 644 "$HERE/../braid.service" "$ROOT/lib/systemd/system/braid.servi
 install -D -m 644 "$HERE/../../LICENSE-MIT" "$ROOT/usr/share/doc/braid/copyright"
 install -d -m 755 "$ROOT/etc/braid"
 "$BINARY" config example | sed 's|^#data-dir = .*|data-dir = "/var/lib/braid"|' > "$ROOT/etc/braid/braid.toml"
-# the file may hold URLs with keys: postinst gives it to root and the service alone
+# the file may contain URLs with keys; postinst restricts it to root and the service
 chmod 640 "$ROOT/etc/braid/braid.toml"
 install -d "$ROOT/DEBIAN"
 install -m 755 "$HERE/postinst" "$HERE/prerm" "$HERE/postrm" "$ROOT/DEBIAN/"
@@ -30,7 +30,7 @@ Depends: libc6 (>= 2.36), libgcc-s1, adduser
 Description: Swap routing service for Ethereum
  Finds the best way to swap tokens on Ethereum over nine protocols, exact to
  the wei, and turns it into one unsigned transaction. Needs an Ethereum
- mainnet node: put its URL into /etc/braid/braid.toml, then
+ mainnet node: set its URL in /etc/braid/braid.toml, then run
  systemctl enable --now braid.
 CONTROL
 # the same binary gives the same package

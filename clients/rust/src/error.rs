@@ -138,7 +138,7 @@ pub enum Code {
     RateLimited,
     /// A fault of the service.
     Internal,
-    /// The market is not there yet.
+    /// The market is not ready yet.
     NotReady,
     /// The market is too old to quote on.
     MarketStale,

@@ -1,81 +1,79 @@
-//! Pools that pay more than all others explain. What looks too good is asked of the EVM before a quote uses it: a pool whose balance moved
-//! without a log, a token that no longer leaves its pool, and a price that nobody has taken yet look the same from outside.
+//! Pools that pay more than all others explain. The EVM checks each before a quote uses it: a pool whose balance moved without a
+//! log, a token that can no longer leave its pool, and a price that nobody has taken yet all look alike.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use braid_market::Market;
 use braid_primitives::{PoolId, PoolKey, U256};
 use braid_protocols::Pool;
 use braid_routing::{Outlier, Prepared};
+use parking_lot::Mutex;
 use tokio::sync::Mutex as Turns;
 
-use crate::vaults::guessed_pools;
+use crate::retry::Retry;
+use crate::vaults::unlisted_vaults;
 use crate::verdict::{Probe, Verdict};
 
-/// One turn in so many is left to other checks, however many outliers wait.
+/// Every how many turns other checks go first, however many outliers wait.
 const OTHERS_EVERY: u64 = 3;
 
-/// From what a pool's price can earn on it is asked first, wei: less than the gas of taking it says nothing against a pool.
+/// Least profit at a pool's price that makes it an outlier, in wei: one that does not pay for its gas says nothing.
 const LEAST_EARNED_WEI: f64 = 1e15;
 
-/// For how many blocks the EVM's word holds for a pool whose state stays the same.
+/// Blocks for which a verdict holds while the pool's state stays the same.
 const HOLDS_BLOCKS: u64 = 64;
 
-/// Most blocks until what could not be told is asked again.
-const LONGEST_WAIT_BLOCKS: u64 = 64;
-
-/// Pools of a market that no quote uses before the EVM agreed. Looks at many pools: found once per block.
+/// Pools of a market that no quote uses before the EVM agreed.
 #[derive(Debug, Default)]
 pub struct Doubtful {
-    /// Those of which only their own answers told what they are.
-    pub guessed: Vec<PoolId>,
-    /// Those that pay more than all others explain; the most first.
+    /// Vaults that are on no list.
+    pub vaults: Vec<PoolId>,
+    /// Pools that pay more than all others explain, the most profitable first.
     pub outliers: Vec<Outlier>,
 }
 
 impl Doubtful {
-    /// Those of a market.
+    /// Finds them in a market. Looks at many pools: call it once per block.
     pub fn of(prepared: &Prepared) -> Self {
-        Self { guessed: guessed_pools(prepared.market()), outliers: prepared.outliers(LEAST_EARNED_WEI) }
+        Self { vaults: unlisted_vaults(prepared.market()), outliers: prepared.outliers(LEAST_EARNED_WEI) }
     }
 }
 
-/// A pool, and the positions of the coins in and out.
-type Way = (PoolKey, u8, u8);
+/// A pool, and the positions of its input and output coins.
+type Direction = (PoolKey, u8, u8);
 
-/// What the EVM said of outliers.
+/// What the EVM paid for swaps through outliers.
 #[derive(Debug, Default)]
 pub struct Outliers {
-    asked: Mutex<HashMap<Way, Asked>>,
+    checked: Mutex<HashMap<Direction, Checked>>,
     turn: AtomicU64,
 }
 
+/// The last check of a direction.
 #[derive(Debug)]
-struct Asked {
+struct Checked {
     /// The pool as it was then.
     pool: Arc<Pool>,
-    /// The most that it was seen to pay for as it should, and at which block; zero where it could not be told.
+    /// Largest input that the EVM paid for as modelled, in atomic units; zero if none.
     paid_for: U256,
+    /// Height of the check.
     block: u64,
-    tries: u32,
-    /// Those who want to ask the same.
+    /// When a check without a result is made again.
+    retry: Retry,
+    /// Held by the request that checks this direction; others wait for it.
     turns: Arc<Turns<()>>,
 }
 
 impl Outliers {
-    fn asked(&self) -> MutexGuard<'_, HashMap<Way, Asked>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether the EVM paid for as much, lately and of the pool as it is.
+    /// Returns whether the EVM paid for a swap of at least this amount, lately and with the pool's present state.
     pub fn is_paid(&self, market: &Market, probe: &Probe) -> bool {
-        self.asked().get(&way(probe)).is_some_and(|asked| asked.is_paid(market, probe))
+        self.checked.lock().get(&probe.direction()).is_some_and(|checked| checked.is_paid(market, probe))
     }
 
-    /// Swaps of a route through outliers that the EVM has not paid yet.
-    pub(crate) fn unpaid(
+    /// Returns the swaps of a route through outliers that the EVM was not seen to pay.
+    pub(crate) fn unpaid_swaps(
         &self,
         market: &Market,
         outliers: &[Outlier],
@@ -84,116 +82,117 @@ impl Outliers {
         if outliers.is_empty() {
             return Vec::new();
         }
-        let is_outlier = |probe: &Probe| outliers.iter().any(|outlier| way_of(market, outlier) == Some(way(probe)));
+        let is_outlier =
+            |probe: &Probe| outliers.iter().any(|outlier| direction_of(market, outlier) == Some(probe.direction()));
         swaps.filter(|probe| is_outlier(probe) && !self.is_paid(market, probe)).collect()
     }
 
-    /// Outliers of which it could not be told lately whether they pay.
-    pub(crate) fn untold(&self, market: &Market, outliers: &[Outlier]) -> Vec<PoolId> {
-        let asked = self.asked();
-        let is_untold = |way: Way| asked.get(&way).is_some_and(|asked| asked.is_untold(market, way.0));
-        let untold = outliers.iter().filter(|outlier| way_of(market, outlier).is_some_and(is_untold));
-        untold.map(|outlier| outlier.pool).collect()
+    /// Returns the outliers whose last check had no result, and whose next one is not due.
+    pub(crate) fn unknown(&self, market: &Market, outliers: &[Outlier]) -> Vec<PoolId> {
+        let checked = self.checked.lock();
+        let is_unknown = |direction: Direction| {
+            checked.get(&direction).is_some_and(|checked| checked.is_unknown(market, direction.0))
+        };
+        let unknown = outliers.iter().filter(|outlier| direction_of(market, outlier).is_some_and(is_unknown));
+        unknown.map(|outlier| outlier.pool).collect()
     }
 
-    /// Outliers that the EVM was not seen to pay, whether it was asked or not.
-    pub(crate) fn unseen(&self, market: &Market, outliers: &[Outlier]) -> Vec<PoolId> {
-        let asked = self.asked();
-        let is_paid = |probe: &Probe| asked.get(&way(probe)).is_some_and(|asked| asked.is_paid(market, probe));
+    /// Returns the outliers that the EVM was not seen to pay, checked or not.
+    pub(crate) fn unpaid(&self, market: &Market, outliers: &[Outlier]) -> Vec<PoolId> {
+        let checked = self.checked.lock();
+        let is_paid =
+            |probe: &Probe| checked.get(&probe.direction()).is_some_and(|checked| checked.is_paid(market, probe));
         let least = |outlier| Some(Probe { amount_in: U256::ONE, ..probe_of(market, outlier)? });
-        let unseen = outliers.iter().filter(|outlier| !least(*outlier).as_ref().is_some_and(is_paid));
-        unseen.map(|outlier| outlier.pool).collect()
+        let unpaid = outliers.iter().filter(|outlier| !least(*outlier).as_ref().is_some_and(is_paid));
+        unpaid.map(|outlier| outlier.pool).collect()
     }
 
-    /// The swap of an outlier that should be asked about now; forgets what was said of pools that are none any more.
-    pub(crate) fn next(&self, market: &Market, outliers: &[Outlier], aside: impl Fn(PoolKey) -> bool) -> Option<Probe> {
+    /// Returns the swap of an outlier to check now. Drops checks of pools that are no outliers any more.
+    pub(crate) fn next(
+        &self,
+        market: &Market,
+        outliers: &[Outlier],
+        excluded: impl Fn(PoolKey) -> bool,
+    ) -> Option<Probe> {
         let probes: Vec<Probe> = outliers.iter().filter_map(|outlier| probe_of(market, outlier)).collect();
-        let is_open = |asked: &Asked, probe: &Probe| {
-            // what there is to earn moves a little from block to block
+        let is_open = |checked: &Checked, probe: &Probe| {
+            // The profitable amount moves a little from block to block.
             let half = Probe { amount_in: probe.amount_in / U256::from(2), ..*probe };
-            !asked.is_paid(market, &half) && !asked.is_untold(market, probe.pool)
+            !checked.is_paid(market, &half) && !checked.is_unknown(market, probe.pool)
         };
         let found = {
-            let mut asked = self.asked();
-            asked.retain(|known, asked| {
-                Arc::strong_count(&asked.turns) > 1 || probes.iter().any(|probe| way(probe) == *known)
+            let mut checked = self.checked.lock();
+            checked.retain(|known, checked| {
+                Arc::strong_count(&checked.turns) > 1 || probes.iter().any(|probe| probe.direction() == *known)
             });
             if self.turn.fetch_add(1, Ordering::Relaxed) % OTHERS_EVERY == OTHERS_EVERY - 1 {
                 return None;
             }
-            let is_open = |probe: &&Probe| asked.get(&way(probe)).is_none_or(|asked| is_open(asked, probe));
-            probes.into_iter().find(|probe| is_open(&probe) && !aside(probe.pool))
+            let is_open =
+                |probe: &&Probe| checked.get(&probe.direction()).is_none_or(|checked| is_open(checked, probe));
+            probes.into_iter().find(|probe| is_open(&probe) && !excluded(probe.pool))
         };
-        // what a check says is noted where it was asked for
+        // Makes the entry that the verdict is noted in.
         found.filter(|probe| self.turns(market, probe).is_some())
     }
 
-    /// The turns of those who want to ask the same.
+    /// Returns the lock of those who check the same direction.
     pub(crate) fn turns(&self, market: &Market, probe: &Probe) -> Option<Arc<Turns<()>>> {
         let pool = pool_of(market, probe.pool)?;
-        let mut asked = self.asked();
-        let asked = asked.entry(way(probe)).or_insert_with(|| Asked {
+        let mut checked = self.checked.lock();
+        let checked = checked.entry(probe.direction()).or_insert_with(|| Checked {
             pool: Arc::clone(pool),
             paid_for: U256::ZERO,
             block: 0,
-            tries: 0,
+            retry: Retry::default(),
             turns: Arc::default(),
         });
-        Some(Arc::clone(&asked.turns))
+        Some(Arc::clone(&checked.turns))
     }
 
-    /// Notes what a check said.
+    /// Notes the verdict of a check.
     pub(crate) fn note(&self, market: &Market, probe: &Probe, verdict: &Verdict) {
         let Some(pool) = pool_of(market, probe.pool) else { return };
-        let mut asked = self.asked();
-        let Some(asked) = asked.get_mut(&way(probe)) else { return };
-        if !asked.is_of(market, probe.pool) {
-            (asked.pool, asked.paid_for, asked.tries) = (Arc::clone(pool), U256::ZERO, 0);
+        let mut checked = self.checked.lock();
+        let Some(checked) = checked.get_mut(&probe.direction()) else { return };
+        if !checked.is_of(market, probe.pool) {
+            (checked.pool, checked.paid_for, checked.retry) = (Arc::clone(pool), U256::ZERO, Retry::default());
         }
-        asked.block = market.block().number;
+        checked.block = market.block().number;
         match verdict {
-            Verdict::Agrees => (asked.paid_for, asked.tries) = (probe.amount_in.max(asked.paid_for), 0),
-            Verdict::Differs(_) => (asked.paid_for, asked.tries) = (U256::ZERO, 0),
-            Verdict::Unknown(_) => asked.tries = asked.tries.saturating_add(1),
+            Verdict::Agrees => {
+                (checked.paid_for, checked.retry) = (probe.amount_in.max(checked.paid_for), Retry::default());
+            }
+            Verdict::Differs(_) => (checked.paid_for, checked.retry) = (U256::ZERO, Retry::default()),
+            Verdict::Unknown(_) => checked.retry.wait(checked.block),
         }
     }
 }
 
-impl Asked {
-    /// Whether the market's pool is as it was when it was asked about.
+impl Checked {
+    /// Returns whether the market's pool is in the state that was checked.
     fn is_of(&self, market: &Market, key: PoolKey) -> bool {
         pool_of(market, key).is_some_and(|pool| Arc::ptr_eq(pool, &self.pool) || **pool == *self.pool)
     }
 
-    /// Whether the EVM paid for as much, lately and of the pool as it is.
+    /// As [`Outliers::is_paid`].
     fn is_paid(&self, market: &Market, probe: &Probe) -> bool {
         let holds = self.block.saturating_add(HOLDS_BLOCKS) > market.block().number;
         self.paid_for >= probe.amount_in && holds && self.is_of(market, probe.pool)
     }
 
-    /// Whether it could not be told of the pool as it is, and it is too early to ask again.
-    fn is_untold(&self, market: &Market, pool: PoolKey) -> bool {
-        let is_early = self.tries > 0 && market.block().number < self.due_at();
-        is_early && self.is_of(market, pool)
-    }
-
-    /// Height from which it is asked again.
-    fn due_at(&self) -> u64 {
-        let wait = 1_u64.checked_shl(self.tries.saturating_sub(1)).unwrap_or(u64::MAX);
-        self.block.saturating_add(wait.min(LONGEST_WAIT_BLOCKS))
+    /// Returns whether the check of the pool's present state had no result, and the next one is not due.
+    fn is_unknown(&self, market: &Market, pool: PoolKey) -> bool {
+        !self.retry.is_due(market.block().number) && self.is_of(market, pool)
     }
 }
 
-fn way(probe: &Probe) -> Way {
-    (probe.pool, probe.coin_in, probe.coin_out)
-}
-
-fn way_of(market: &Market, outlier: &Outlier) -> Option<Way> {
+fn direction_of(market: &Market, outlier: &Outlier) -> Option<Direction> {
     Some((market.pool(outlier.pool)?.key, outlier.coin_in, outlier.coin_out))
 }
 
 fn probe_of(market: &Market, outlier: &Outlier) -> Option<Probe> {
-    let (pool, coin_in, coin_out) = way_of(market, outlier)?;
+    let (pool, coin_in, coin_out) = direction_of(market, outlier)?;
     let amount_in = U256::try_from(outlier.amount_in.clamp(1.0, 1e36)).unwrap_or(U256::ONE);
     Some(Probe { pool, coin_in, coin_out, amount_in })
 }
@@ -262,7 +261,7 @@ mod tests {
         known.note(now.market(), &probe, &Verdict::Agrees);
         let more = Probe { amount_in: probe.amount_in + U256::ONE, ..probe };
         assert!(known.is_paid(now.market(), &probe) && !known.is_paid(now.market(), &more));
-        assert_eq!(known.unpaid(now.market(), &outliers, [probe, more].into_iter()), [more]);
+        assert_eq!(known.unpaid_swaps(now.market(), &outliers, [probe, more].into_iter()), [more]);
         assert_eq!(known.next(now.market(), &outliers, |_| false), None);
         assert!(known.is_paid(prepared(70, 2_000 * ETHER).market(), &probe));
         assert!(!known.is_paid(prepared(71, 2_000 * ETHER).market(), &probe), "it is asked again after a while");
@@ -277,13 +276,13 @@ mod tests {
             let now = prepared(block, 2_000 * ETHER);
             let (outliers, probe) = first(&now);
             known.turn.store(0, Ordering::Relaxed);
-            assert_eq!(known.unseen(now.market(), &outliers).len(), outliers.len());
+            assert_eq!(known.unpaid(now.market(), &outliers).len(), outliers.len());
             if let Some(asked) = known.next(now.market(), &outliers, |_| false) {
                 assert_eq!(asked, probe);
                 asked_at.push(block);
                 known.note(now.market(), &probe, &Verdict::Unknown("no node".into()));
             }
-            assert_eq!(known.untold(now.market(), &outliers), [outliers[0].pool]);
+            assert_eq!(known.unknown(now.market(), &outliers), [outliers[0].pool]);
         }
         assert_eq!(asked_at, [1, 2, 4, 8, 16, 32, 64, 128, 192]);
     }

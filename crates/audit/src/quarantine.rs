@@ -1,18 +1,17 @@
-//! Pools that no quote uses because the EVM did otherwise than their model said.
+//! Pools that no quote uses because the EVM disagreed with their model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use braid_market::Market;
-use braid_primitives::{Address, PoolKey};
+use braid_primitives::{Address, PoolId, PoolKey};
+use braid_protocols::Pool;
 use braid_routing::PoolFilter;
 use braid_store::quarantine::{self, Quarantined};
+use parking_lot::Mutex;
 
+use crate::retry::Retry;
 use crate::verdict::{Difference, Probe};
-
-/// Most blocks between two tries.
-const LONGEST_WAIT_BLOCKS: u64 = 64;
 
 /// The pools in quarantine.
 #[derive(Debug, Default)]
@@ -29,66 +28,57 @@ struct State {
 #[derive(Clone, Debug)]
 struct Held {
     record: Quarantined,
-    tries: u32,
-    /// Height from which it is tried again.
-    due_at: u64,
+    retry: Retry,
 }
 
 impl Held {
-    fn wait(&mut self, block: u64) {
-        let blocks = 1u64.checked_shl(self.tries).unwrap_or(LONGEST_WAIT_BLOCKS).min(LONGEST_WAIT_BLOCKS);
-        self.tries = self.tries.saturating_add(1);
-        self.due_at = block.saturating_add(blocks);
+    /// A pool whose check is due at once.
+    fn due(record: Quarantined) -> (PoolKey, Self) {
+        (record.pool, Self { record, retry: Retry::default() })
     }
 }
 
 impl Quarantine {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes up what was kept, to be tried at once, and keeps what comes. A file that cannot be read is said so, and left out:
-    /// the audit finds again what was in it.
+    /// Loads the quarantine of an earlier run from a directory, due to be checked at once, and saves every change there. A file
+    /// that cannot be read is skipped with a warning: the audit finds again what was in it.
     pub fn keep_in(&self, dir: &Path) {
         let kept = quarantine::load(dir).unwrap_or_else(|error| {
-            tracing::warn!(%error, "what was in quarantine is not known");
+            tracing::warn!(%error, "the stored quarantine cannot be read: the audit starts without it");
             Vec::new()
         });
-        let mut state = self.state();
-        state.held.extend(kept.into_iter().map(|record| (record.pool, Held { record, tries: 0, due_at: 0 })));
+        let mut state = self.0.lock();
+        state.held.extend(kept.into_iter().map(Held::due));
         state.dir = Some(dir.into());
     }
 
-    /// Takes somebody else's word for what is in quarantine.
+    /// Replaces the quarantine by that of another service.
     pub(crate) fn adopt(&self, records: &[Quarantined]) {
-        let mut state = self.state();
-        let held = |record: &Quarantined| (record.pool, Held { record: record.clone(), tries: 0, due_at: 0 });
-        state.held = records.iter().map(held).collect();
+        self.0.lock().held = records.iter().cloned().map(Held::due).collect();
     }
 
-    /// Adds what somebody else has in quarantine; it is due for a check at once.
+    /// Adds the pools that another service has in quarantine, due to be checked at once.
     pub(crate) fn inherit(&self, records: &[Quarantined]) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let before = state.held.len();
-        for record in records {
-            state.held.entry(record.pool).or_insert_with(|| Held { record: record.clone(), tries: 0, due_at: 0 });
+        for (pool, held) in records.iter().cloned().map(Held::due) {
+            state.held.entry(pool).or_insert(held);
         }
         if state.held.len() > before {
             state.changed();
         }
     }
 
-    /// A number that changes whenever a pool comes or goes.
+    /// Returns a number that changes whenever a pool comes or goes.
     pub(crate) fn version(&self) -> u64 {
-        self.state().version
+        self.0.lock().version
     }
 
     /// Puts a pool in quarantine, or leaves it there.
     pub fn hold(&self, probe: Probe, difference: &Difference, block: u64) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let (why, token) = (difference.why.clone(), difference.token.clone());
         if let Some(held) = state.held.get_mut(&probe.pool) {
-            held.wait(block);
+            held.retry.wait(block);
             let news = held.record.token != token;
             (held.record.why, held.record.token) = (why, token);
             if news {
@@ -98,84 +88,74 @@ impl Quarantine {
         }
         let Probe { pool, coin_in, coin_out, amount_in } = probe;
         let token_shown = token.as_ref().map(|fault| fault.token.to_string());
-        tracing::warn!(%pool, why, token = token_shown, block, "a pool does not do what its model says: no quote uses it");
+        tracing::warn!(%pool, why, token = token_shown, block, "the EVM disagrees with a pool's model: no quote uses the pool until they agree");
         let record = Quarantined { pool, why, since_block: block, token, coin_in, coin_out, amount_in };
-        let mut held = Held { record, tries: 0, due_at: 0 };
-        held.wait(block);
+        let (_, mut held) = Held::due(record);
+        held.retry.wait(block);
         state.held.insert(pool, held);
         state.changed();
     }
 
-    /// Tries a pool that could not be verified again later.
+    /// Puts off the next check of a pool whose check had no result.
     pub fn put_off(&self, pool: PoolKey, block: u64) {
-        if let Some(held) = self.state().held.get_mut(&pool) {
-            held.wait(block);
+        if let Some(held) = self.0.lock().held.get_mut(&pool) {
+            held.retry.wait(block);
         }
     }
 
-    /// Lets a pool out.
-    pub fn lift(&self, pool: PoolKey) {
-        let mut state = self.state();
+    /// Releases a pool.
+    pub fn release(&self, pool: PoolKey) {
+        let mut state = self.0.lock();
         if state.held.remove(&pool).is_some() {
-            tracing::info!(%pool, "a pool does what its model says again");
+            tracing::info!(%pool, "the EVM agrees with a pool's model again: quotes may use the pool");
             state.changed();
         }
     }
 
-    /// The swap that put a pool in quarantine, of one that is to be tried again by now; the longest overdue first.
+    /// Returns the swap that put a pool in quarantine, of the pool whose check is overdue the longest.
     pub fn due(&self, block: u64) -> Option<Probe> {
-        let state = self.state();
-        let due = state.held.values().filter(|held| held.due_at <= block).min_by_key(|held| held.due_at)?;
-        let Quarantined { pool, coin_in, coin_out, amount_in, .. } = due.record;
+        let state = self.0.lock();
+        let due = state.held.values().filter(|held| held.retry.is_due(block));
+        let Quarantined { pool, coin_in, coin_out, amount_in, .. } = due.min_by_key(|held| held.retry.due_at())?.record;
         Some(Probe { pool, coin_in, coin_out, amount_in })
     }
 
-    /// The token at fault for which a pool is held, if it is for one.
+    /// Returns the token at fault for which a pool is in quarantine, if it is for one.
     pub fn token_of(&self, pool: PoolKey) -> Option<Address> {
-        self.state().held.get(&pool)?.record.token.as_ref().map(|fault| fault.token)
+        self.0.lock().held.get(&pool)?.record.token.as_ref().map(|fault| fault.token)
     }
 
-    /// The pools that were found, in the order of their keys.
+    /// Returns the pools in quarantine, in the order of their keys.
     pub fn records(&self) -> Vec<Quarantined> {
-        self.state().records()
+        self.0.lock().records()
     }
 
-    /// Leaves everything out of a request that is in quarantine, the pools of tokens at fault included; says how many pools.
-    pub fn leave_out(&self, market: &Market, filter: &mut PoolFilter) -> u32 {
-        let mut count = 0;
-        for pool in market_pools(&self.state(), market) {
-            filter.exclude_pool(pool);
-            count += 1;
-        }
-        count
+    /// Excludes the pools in quarantine and all pools of tokens at fault from a quote; returns how many.
+    pub fn exclude(&self, market: &Market, filter: &mut PoolFilter) -> u32 {
+        let pools = self.0.lock().pools(market);
+        pools.iter().for_each(|pool| filter.exclude_pool(*pool));
+        u32::try_from(pools.len()).unwrap_or(u32::MAX)
     }
 
-    /// How many pools of a market are in quarantine, those of tokens at fault included.
+    /// Returns how many pools of a market are in quarantine, with all pools of tokens at fault.
     pub fn count(&self, market: &Market) -> usize {
-        market_pools(&self.state(), market).len()
+        self.0.lock().pools(market).len()
     }
 
-    /// Whether no quote uses a pool, for its own sake or a token's.
+    /// Returns whether a pool is in quarantine, or trades a token at fault.
     pub fn holds(&self, market: &Market, pool: PoolKey) -> bool {
-        let state = self.state();
-        let of_a_token = |pool: &braid_protocols::Pool| {
-            let addresses = pool.coins.iter().filter_map(|id| market.tokens().get(*id)).map(|token| token.address);
-            addresses.into_iter().any(|token| state.fault_of(token).is_some())
+        let state = self.0.lock();
+        let has_fault = |pool: &Pool| {
+            let mut coins = pool.coins.iter().filter_map(|id| market.tokens().get(*id));
+            coins.any(|token| state.fault_of(token.address).is_some())
         };
-        state.held.contains_key(&pool) || market.pool_id(pool).and_then(|id| market.pool(id)).is_some_and(of_a_token)
+        state.held.contains_key(&pool) || market.pool_id(pool).and_then(|id| market.pool(id)).is_some_and(has_fault)
     }
 
-    /// What a token does that keeps it from being quoted, in words that finish a sentence about it.
+    /// Returns what a token does that keeps it from being quoted, in words that complete a sentence about it.
     pub fn fault_of(&self, token: Address) -> Option<String> {
-        self.state().fault_of(token).map(str::to_owned)
+        self.0.lock().fault_of(token).map(str::to_owned)
     }
-}
-
-fn market_pools(state: &State, market: &Market) -> std::collections::BTreeSet<braid_primitives::PoolId> {
-    let own = state.held.keys().filter_map(|pool| market.pool_id(*pool));
-    let tokens = state.held.values().filter_map(|held| held.record.token.as_ref());
-    let tokens = tokens.filter_map(|fault| market.tokens().id(fault.token));
-    own.chain(tokens.flat_map(|id| market.pools_of(id).iter().copied())).collect()
 }
 
 impl State {
@@ -183,17 +163,25 @@ impl State {
         self.held.values().map(|held| held.record.clone()).collect()
     }
 
+    /// Returns the pools of a market in quarantine, and all pools of tokens at fault.
+    fn pools(&self, market: &Market) -> BTreeSet<PoolId> {
+        let own = self.held.keys().filter_map(|pool| market.pool_id(*pool));
+        let tokens = self.held.values().filter_map(|held| held.record.token.as_ref());
+        let tokens = tokens.filter_map(|fault| market.tokens().id(fault.token));
+        own.chain(tokens.flat_map(|id| market.pools_of(id).iter().copied())).collect()
+    }
+
     fn fault_of(&self, token: Address) -> Option<&str> {
         let faults = self.held.values().filter_map(|held| held.record.token.as_ref());
         faults.into_iter().find(|fault| fault.token == token).map(|fault| fault.does.as_str())
     }
 
-    /// Writes a few kilobytes, on the rare occasion that something changes.
+    /// Counts a change, and saves the quarantine: a few kilobytes, seldom.
     fn changed(&mut self) {
         self.version += 1;
         let Some(dir) = &self.dir else { return };
         if let Err(error) = quarantine::save(dir, &self.records()) {
-            tracing::warn!(%error, "what is in quarantine could not be written");
+            tracing::warn!(%error, "the quarantine could not be saved: a restart will not know the newest change");
         }
     }
 }
@@ -213,17 +201,17 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_is_tried_again_ever_more_seldom_until_it_agrees() {
+    fn a_pool_waits_longer_after_each_difference_until_it_agrees() {
         let quarantine = Quarantine::default();
         let mut block = 100;
-        for wait in [1, 2, 4, 8, 16, 32, 64, 64, 64] {
+        for wait in [1, 2, 4] {
             quarantine.hold(probe(1), &difference(), block);
             assert_eq!(quarantine.due(block + wait - 1), None);
             block += wait;
             assert_eq!(quarantine.due(block), Some(probe(1)));
         }
         assert_eq!(quarantine.records()[0].since_block, 100);
-        quarantine.lift(probe(1).pool);
+        quarantine.release(probe(1).pool);
         assert_eq!((quarantine.due(u64::MAX), quarantine.records().len()), (None, 0));
     }
 
@@ -237,8 +225,8 @@ mod tests {
         for probe in [of_id(1), of_id(2)] {
             quarantine.hold(probe, &difference(), 7);
         }
-        quarantine.lift(of_id(1).pool);
-        quarantine.lift(probe(1).pool);
+        quarantine.release(of_id(1).pool);
+        quarantine.release(probe(1).pool);
         let after = Quarantine::default();
         after.keep_in(dir.path());
         assert_eq!((after.records().len(), after.due(0)), (1, Some(of_id(2))));
@@ -253,7 +241,7 @@ mod tests {
         let after = Quarantine::default();
         after.keep_in(dir.path());
         assert_eq!((after.records(), after.due(0)), (before.records(), Some(probe(1))));
-        after.lift(probe(1).pool);
+        after.release(probe(1).pool);
         let third = Quarantine::default();
         third.keep_in(dir.path());
         assert_eq!(third.records(), []);

@@ -1,4 +1,4 @@
-//! Which swap is checked next. Pure.
+//! Chooses the swap to check next. Pure.
 
 use std::collections::VecDeque;
 
@@ -8,16 +8,16 @@ use braid_routing::Prepared;
 
 use crate::verdict::Probe;
 
-/// Swaps of quotes that wait to be checked; the oldest are forgotten.
+/// Most swaps of quotes that wait to be checked; the oldest are dropped.
 const RECENT: usize = 256;
 
-/// One check in so many is of the next pool in turn, whether quotes use it or not.
+/// Every how many checks the next pool in turn is checked, whether quotes use it or not.
 const ROUND_EVERY: u64 = 4;
 
-/// What a swap of the round sells, in ether, where the token has a price.
+/// Value of a swap of a pool in turn, in ether, if the token has a price.
 const WORTH_ETHER: f64 = 0.05;
 
-/// Swaps of quotes, and where the round over all pools is.
+/// Swaps of quotes, and the position of the round over all pools.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     recent: VecDeque<Probe>,
@@ -26,9 +26,9 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Notes a swap that a quote makes; one of the same pool and coins that still waits is replaced.
+    /// Adds a swap that a quote makes; it replaces a waiting one of the same pool and coins.
     pub(crate) fn used(&mut self, probe: Probe) {
-        if let Some(waiting) = self.recent.iter_mut().find(|waiting| waiting.is_like(&probe)) {
+        if let Some(waiting) = self.recent.iter_mut().find(|waiting| waiting.direction() == probe.direction()) {
             *waiting = probe;
             return;
         }
@@ -38,12 +38,12 @@ impl Queue {
         self.recent.push_back(probe);
     }
 
-    /// The next swap; pools that are set aside are left out.
-    pub(crate) fn next(&mut self, prepared: &Prepared, aside: impl Fn(PoolKey) -> bool) -> Option<Probe> {
+    /// Returns the next swap, of a pool that is not excluded.
+    pub(crate) fn next(&mut self, prepared: &Prepared, excluded: impl Fn(PoolKey) -> bool) -> Option<Probe> {
         self.turn = self.turn.wrapping_add(1);
         if !self.turn.is_multiple_of(ROUND_EVERY) {
             while let Some(probe) = self.recent.pop_front() {
-                if !aside(probe.pool) {
+                if !excluded(probe.pool) {
                     return Some(probe);
                 }
             }
@@ -53,16 +53,16 @@ impl Queue {
             let (lap, at) = (self.round / pools.len(), self.round % pools.len());
             self.round = self.round.wrapping_add(1);
             let pool = pools.get(at)?;
-            if !pool.product.wraps_ether() && !aside(pool.key) {
-                return Some(of_the_round(prepared, pool, lap));
+            if !pool.product.wraps_ether() && !excluded(pool.key) {
+                return Some(small_swap(prepared, pool, lap));
             }
         }
         None
     }
 }
 
-/// A small swap of a pool; each lap takes the next pair of its coins.
-pub(crate) fn of_the_round(prepared: &Prepared, pool: &Pool, lap: usize) -> Probe {
+/// Returns a small swap of a pool; each lap takes the next pair of its coins.
+pub(crate) fn small_swap(prepared: &Prepared, pool: &Pool, lap: usize) -> Probe {
     let coins = pool.coins.len().max(2);
     let from = lap % coins;
     let to = (from + 1 + (lap / coins) % (coins - 1)) % coins;
@@ -72,7 +72,7 @@ pub(crate) fn of_the_round(prepared: &Prepared, pool: &Pool, lap: usize) -> Prob
     let price = id.and_then(|id| prepared.reference_price(id)).filter(|price| *price > 0.0);
     let amount = price.map_or(whole / 1_000.0, |price| WORTH_ETHER / price * whole);
     let amount_in = U256::try_from(amount.clamp(1.0, 1e36)).unwrap_or(U256::ONE);
-    // A pool has at most as many coins as a byte counts.
+    // A pool has fewer coins than a byte counts.
     let [coin_in, coin_out] = [from, to].map(|coin| u8::try_from(coin).unwrap_or(0));
     Probe { pool: pool.key, coin_in, coin_out, amount_in }
 }

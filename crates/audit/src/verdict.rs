@@ -1,4 +1,4 @@
-//! A check and what it found.
+//! A swap to check, and the result of its check.
 
 use braid_primitives::{PoolKey, U256};
 use braid_store::quarantine::TokenAtFault;
@@ -8,37 +8,44 @@ use braid_store::quarantine::TokenAtFault;
 pub struct Probe {
     /// The pool.
     pub pool: PoolKey,
-    /// Position of the coin in.
+    /// Position of the input coin.
     pub coin_in: u8,
-    /// Position of the coin out.
+    /// Position of the output coin.
     pub coin_out: u8,
-    /// What is sold, in atomic units.
+    /// Amount sold, in atomic units.
     pub amount_in: U256,
 }
 
 impl Probe {
-    /// Whether another swap is of the same pool and coins.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
-        (self.pool, self.coin_in, self.coin_out) == (other.pool, other.coin_in, other.coin_out)
+    /// Returns the pool and the coins, without the amount.
+    pub(crate) const fn direction(&self) -> (PoolKey, u8, u8) {
+        (self.pool, self.coin_in, self.coin_out)
     }
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The EVM paid what the model says, to the wei.
     Agrees,
     /// It did not.
     Differs(Difference),
-    /// It could not be told, for this reason.
+    /// The check could not be made, for this reason.
     Unknown(String),
 }
 
-/// What was different.
+/// How the EVM differed from the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// In words.
+    /// Description.
     pub why: String,
-    /// The token that is at fault, if one is.
+    /// The token that causes it, if one does.
     pub token: Option<TokenAtFault>,
+}
+
+impl Difference {
+    /// A difference that a token's transfers cause.
+    pub(crate) fn of_token(fault: TokenAtFault) -> Self {
+        Self { why: format!("{} {}", fault.token, fault.does), token: Some(fault) }
+    }
 }

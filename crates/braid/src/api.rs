@@ -37,7 +37,7 @@ impl Api {
         Ok(Self { client: Client::builder().timeout(ANSWER).build()?, base, key })
     }
 
-    /// The service that the arguments name, if they name one.
+    /// Returns the service that the arguments name, if they name one.
     pub(crate) fn of(args: &ApiArgs) -> Result<Option<Self>> {
         let Some(url) = &args.url else { return Ok(None) };
         let key = match &args.api_key_file {
@@ -50,7 +50,7 @@ impl Api {
         Self::new(url.clone(), key.map(|key| key.trim().to_owned())).map(Some)
     }
 
-    /// The `data` of a `GET`.
+    /// Returns the `data` of a `GET`.
     pub(crate) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value> {
         let mut url = self.url(path)?;
         if !query.is_empty() {
@@ -59,7 +59,7 @@ impl Api {
         self.send(self.client.get(url)).await
     }
 
-    /// The `data` of a `POST`.
+    /// Returns the `data` of a `POST`.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Value> {
         self.send(self.client.post(self.url(path)?).json(body)).await
     }
@@ -82,7 +82,7 @@ impl Api {
     }
 }
 
-/// A problem in one sentence, with every wrong field.
+/// Returns a problem in one sentence, with every wrong field.
 fn refused(host: &str, problem: &Value) -> Report {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let exit = match problem["code"].as_str().unwrap_or_default() {

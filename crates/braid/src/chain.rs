@@ -87,7 +87,7 @@ impl Chain {
         Ok((!code.is_empty()).then(|| alloy::primitives::keccak256(code)))
     }
 
-    /// What stands at the proxy's address.
+    /// Looks at what stands at the proxy's address.
     pub(crate) async fn proxy(&self) -> Result<Found> {
         Ok(match self.code_hash(proxy::address()).await? {
             None => Found::Nothing,
@@ -97,7 +97,7 @@ impl Chain {
     }
 }
 
-/// The node's answer, or one sentence that says why there is none.
+/// Waits for the node's answer; where there is none, the error says why in one sentence.
 async fn answer<T>(host: &impl fmt::Display, question: impl Future<Output = Result<T, TransportError>>) -> Result<T> {
     let answered = tokio::time::timeout(ANSWER, question).await;
     let answered = answered.map_err(|_| {

@@ -23,7 +23,7 @@ pub(crate) struct ConfigFile {
     config: Option<PathBuf>,
 }
 
-/// The command with the file's values as defaults, and the settings that the file has. `args` is the command line.
+/// Returns the command with the file's values as defaults, and the settings that the file has. `args` is the command line.
 pub(crate) fn apply(command: Command, args: impl Iterator<Item = OsString>) -> Result<(Command, Vec<String>), String> {
     let named = named_in(args).or_else(|| std::env::var_os(VARIABLE).filter(|value| !value.is_empty()));
     let Some(path) = named.map(PathBuf::from) else { return Ok((command, Vec::new())) };
@@ -32,7 +32,7 @@ pub(crate) fn apply(command: Command, args: impl Iterator<Item = OsString>) -> R
     with_defaults(command, &text, &path)
 }
 
-/// What follows `--config` on a command line.
+/// Finds what follows `--config` on a command line.
 fn named_in(args: impl Iterator<Item = OsString>) -> Option<OsString> {
     let mut args = args.take_while(|arg| arg != "--");
     while let Some(arg) = args.next() {
@@ -73,7 +73,7 @@ fn with_defaults(mut command: Command, text: &str, path: &Path) -> Result<(Comma
     Ok((command, settings))
 }
 
-/// A value as the command line would have it. The texts live as long as the process: clap keeps defaults by reference.
+/// Returns a value as the command line would have it. The texts live as long as the process: clap keeps defaults by reference.
 fn words(value: &Value) -> Option<Vec<&'static str>> {
     let word = |value: &Value| match value {
         Value::String(text) => Some(&*text.clone().leak()),
@@ -92,7 +92,7 @@ mod tests {
     use clap::{CommandFactory as _, FromArgMatches as _};
     use proptest::prelude::*;
 
-    /// The debug form of the settings that a command line gives under a file.
+    /// Returns the debug form of the settings that a command line gives under a file.
     fn parse(file: &str, args: &[&str]) -> Result<String, String> {
         let (command, _) = with_defaults(crate::Cli::command(), file, Path::new("braid.toml"))?;
         let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;

@@ -26,12 +26,12 @@ pub(crate) fn open_market(data: &DataDir) -> Result<(Arc<MarketStore>, Option<Sa
     Ok((Arc::new(store), saved))
 }
 
-/// The market that a data directory holds, or why there is none.
+/// Returns the market that a data directory holds, or why there is none.
 pub(crate) fn stored_market(dir: &Path) -> Result<Market> {
     Ok(stored(dir)?.market.as_ref().clone())
 }
 
-/// What a data directory holds, or why there is nothing.
+/// Returns what a data directory holds, or why there is nothing.
 pub(crate) fn stored(dir: &Path) -> Result<Saved> {
     let file = dir.join(MARKET_FILE);
     if !file.exists() {

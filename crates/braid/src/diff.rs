@@ -80,7 +80,7 @@ fn differences(old: &Market, new: &Market) -> BTreeMap<PoolKey, Difference> {
     keys.into_iter().filter_map(|key| Some((key, difference(key)?))).collect()
 }
 
-/// Every word of a pool by its name: whatever its state holds, and its coins by address, since ids differ between files.
+/// Returns every word of a pool by its name: whatever its state holds, and its coins by address, since ids differ between files.
 fn words(market: &Market, pool: &Pool) -> BTreeMap<String, String> {
     let coins = pool.coins.iter().filter_map(|coin| market.tokens().get(*coin)).map(|token| json!(token.address));
     let mut words = BTreeMap::new();

@@ -95,9 +95,9 @@ fn of_clock(block: &Block, now_s: u64) -> Finding {
     Finding("clock", Verdict::Good, format!("the newest block is {age_s} s old"))
 }
 
-/// Whether the node runs calls with code that it is lent, by which the market is read.
+/// Checks whether the node runs calls with code that it is lent, by which the market is read.
 async fn of_market(node: &Node, block: &Block) -> Finding {
-    match node.lends_code(block.hash).await {
+    match node.supports_overrides(block.hash).await {
         Ok(true) => Finding("market", Verdict::Good, "the node runs lent code: many values are read at once".into()),
         Ok(false) => {
             let text = "the node does not run lent code (state overrides of eth_call): reading takes more calls";

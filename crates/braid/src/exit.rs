@@ -56,7 +56,7 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// The code that a failure ends with.
+/// Returns the code that a failure ends with.
 pub(crate) fn code(error: &eyre::Report) -> ExitCode {
     let exit = match error.downcast_ref::<Failed>() {
         Some(failed) => failed.exit,

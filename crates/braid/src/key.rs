@@ -24,7 +24,7 @@ pub(crate) struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// The key.
+    /// Reads the key.
     pub(crate) fn read(&self) -> Result<PrivateKeySigner> {
         let found = match &self.key_file {
             Some(file) => of_file(file, self.password_file.as_deref())?,
@@ -34,12 +34,12 @@ impl KeyArgs {
     }
 }
 
-/// The key in the environment, if there is one.
+/// Reads the key in the environment, if there is one.
 pub(crate) fn from_variable() -> Result<Option<PrivateKeySigner>> {
     std::env::var(VARIABLE).ok().map(|text| plain(&text, VARIABLE)).transpose()
 }
 
-/// The key of a file: as digits, or in a keystore.
+/// Reads the key of a file: as digits, or in a keystore.
 pub(crate) fn of_file(file: &Path, password_file: Option<&Path>) -> Result<Option<PrivateKeySigner>> {
     let place = file.display().to_string();
     let text = secret(file, "private key")?;

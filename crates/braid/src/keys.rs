@@ -80,7 +80,7 @@ fn when(text: &str) -> Result<When, String> {
     }
 }
 
-/// A span in words, `1h30m` or `90d`, in seconds; a day has 24 hours.
+/// Reads a span in words, `1h30m` or `90d`, in seconds; a day has 24 hours.
 fn seconds(text: &str) -> Result<u64, String> {
     let wrong =
         || format!("{text:?} is neither a span such as 90d, 12h or 15m nor a time such as 2027-01-31T00:00:00Z");

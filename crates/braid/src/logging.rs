@@ -98,7 +98,7 @@ impl Drop for Logging {
     }
 }
 
-/// What sends spans to the collector that the environment names, if it names one.
+/// Connects to the collector of traces that the environment names, if it names one.
 fn collector() -> Result<Option<SdkTracerProvider>> {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if !ENDPOINTS.iter().any(is_set) {

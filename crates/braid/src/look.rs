@@ -117,7 +117,7 @@ pub(crate) fn prices(args: &NamedArgs) -> Result<()> {
     out::line(format_args!("block {}", market.block().number))
 }
 
-/// A price to eight significant digits: it is no more exact than that.
+/// Rounds a price to eight significant digits: it is no more exact than that.
 fn for_people(price: f64) -> f64 {
     format!("{price:.7e}").parse().unwrap_or(price)
 }

@@ -105,14 +105,14 @@ enum MarketCommand {
     Diff(diff::Args),
 }
 
-/// The command line as [`parsed`] reads it, for a process that goes on where it is wrong.
+/// Reads the command line as [`parsed`] does, for a process that goes on where it is wrong.
 fn try_parsed() -> Result<Command, String> {
     let (command, _) = config_file::apply(Cli::command(), std::env::args_os())?;
     let matches = command.try_get_matches().map_err(|error| error.to_string())?;
     Cli::from_arg_matches(&matches).map(|cli| cli.command).map_err(|error| error.to_string())
 }
 
-/// The command line, over the environment, over the configuration file, over the defaults.
+/// Reads the command line, over the environment, over the configuration file, over the defaults.
 fn parsed() -> Cli {
     let command = match config_file::apply(Cli::command(), std::env::args_os()) {
         Ok((command, _)) => command,

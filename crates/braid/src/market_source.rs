@@ -122,7 +122,7 @@ impl Source {
 }
 
 impl Running {
-    /// The node, where there is one.
+    /// Returns the node, where there is one.
     pub(crate) fn node(&self) -> Option<Node> {
         match &self.kind {
             Kind::Node { node, .. } => Some(node.clone()),
@@ -130,7 +130,7 @@ impl Running {
         }
     }
 
-    /// The newest market.
+    /// Returns the newest market.
     pub(crate) fn heads(&self) -> watch::Receiver<Option<Arc<Head>>> {
         match &self.kind {
             Kind::Node { follower, .. } => follower.heads.clone(),
@@ -138,7 +138,7 @@ impl Running {
         }
     }
 
-    /// How following goes.
+    /// Returns the follower's status.
     pub(crate) fn status(&self) -> watch::Receiver<SyncStatus> {
         match &self.kind {
             Kind::Node { follower, .. } => follower.status.clone(),

@@ -6,7 +6,7 @@ use clap::{Arg, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches};
 #[derive(Clone, Debug)]
 pub(crate) struct NodeOnly(pub(crate) Vec<String>);
 
-/// Whether a service without a node has no use for an option.
+/// Returns whether a service without a node has no use for an option.
 fn is_node_only(arg: &Arg) -> bool {
     let group = arg.get_help_heading().is_some_and(|heading| ["Nodes", "Pools"].contains(&heading));
     let name = arg.get_long().unwrap_or_default();

@@ -35,7 +35,7 @@ pub(crate) struct NodeArgs {
 }
 
 impl NodeArgs {
-    /// The URLs of all nodes.
+    /// Returns the URLs of all nodes.
     pub(crate) fn urls(&self) -> Result<Vec<String>> {
         let urls = secrets::with(&self.rpc_urls, self.rpc_url_file.as_ref())?;
         if urls.is_empty() {

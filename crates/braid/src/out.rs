@@ -18,17 +18,17 @@ static COLOURS: LazyLock<bool> = LazyLock::new(|| {
     std::io::stdout().is_terminal() && !refused
 });
 
-/// What is as it should be.
+/// Colours text of what is as it should be.
 pub(crate) fn good(text: &str) -> String {
     coloured("32", text)
 }
 
-/// What is not.
+/// Colours text of what is not.
 pub(crate) fn bad(text: &str) -> String {
     coloured("31", text)
 }
 
-/// What matters less.
+/// Colours text of what matters less.
 pub(crate) fn faint(text: &str) -> String {
     coloured("2", text)
 }

@@ -144,8 +144,7 @@ impl Payer {
         let key = args.private_key_file.as_deref().map_or_else(key::from_variable, |file| key::of_file(file, None))?;
         let key = key.ok_or_else(|| {
             eyre!(
-                "nobody is named to pay: --private-key-file FILE, {} in the environment, or --from ADDRESS for an account that the \
-                 node signs for",
+                "name who pays: --private-key-file FILE, {} in the environment, or --from ADDRESS for an account that the node signs for",
                 key::VARIABLE
             )
         })?;

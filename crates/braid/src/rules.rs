@@ -8,73 +8,38 @@ use braid_protocols::Product;
 use eyre::{Result, eyre};
 
 #[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Pools")]
 pub(crate) struct RuleArgs {
     /// First block to look for pools in. By default each factory's deployment
-    #[arg(help_heading = "Pools", long, env = "BRAID_START_BLOCK", value_name = "NUMBER")]
+    #[arg(long, env = "BRAID_START_BLOCK", value_name = "NUMBER")]
     start_block: Option<u64>,
     /// Leave out pools of ether that hold less of it than this; 0 takes them all
-    #[arg(help_heading = "Pools", long, env = "BRAID_MIN_ETHER", value_name = "ETHER", default_value_t = 0.1, value_parser = parse_ether)]
+    #[arg(long, env = "BRAID_MIN_ETHER", value_name = "ETHER", default_value_t = 0.1, value_parser = parse_ether)]
     min_ether: f64,
     /// Leave out every pool of this token; may be given several times
-    #[arg(
-        help_heading = "Pools",
-        long = "deny-token",
-        env = "BRAID_DENY_TOKENS",
-        value_name = "ADDRESS",
-        value_delimiter = ','
-    )]
+    #[arg(long = "deny-token", env = "BRAID_DENY_TOKENS", value_name = "ADDRESS", value_delimiter = ',')]
     deny_tokens: Vec<Address>,
     /// Leave out this pool, by its contract, or by its contract, a slash and its id; may be given several times
-    #[arg(
-        help_heading = "Pools",
-        long = "deny-pool",
-        env = "BRAID_DENY_POOLS",
-        value_name = "POOL",
-        value_delimiter = ','
-    )]
+    #[arg(long = "deny-pool", env = "BRAID_DENY_POOLS", value_name = "POOL", value_delimiter = ',')]
     deny_pools: Vec<PoolKey>,
     /// Leave out this protocol or product (uniswap, uniswap_v2, …); may be given several times
-    #[arg(
-        help_heading = "Pools",
-        long = "deny-protocol",
-        env = "BRAID_DENY_PROTOCOLS",
-        value_name = "NAME",
-        value_delimiter = ','
-    )]
+    #[arg(long = "deny-protocol", env = "BRAID_DENY_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
     deny_protocols: Vec<String>,
     /// Take only pools whose tokens are all allowed, ether aside; may be given several times
-    #[arg(
-        help_heading = "Pools",
-        long = "allow-token",
-        env = "BRAID_ALLOW_TOKENS",
-        value_name = "ADDRESS",
-        value_delimiter = ','
-    )]
+    #[arg(long = "allow-token", env = "BRAID_ALLOW_TOKENS", value_name = "ADDRESS", value_delimiter = ',')]
     allow_tokens: Vec<Address>,
     /// Take this pool whatever the other options say; may be given several times
-    #[arg(
-        help_heading = "Pools",
-        long = "allow-pool",
-        env = "BRAID_ALLOW_POOLS",
-        value_name = "POOL",
-        value_delimiter = ','
-    )]
+    #[arg(long = "allow-pool", env = "BRAID_ALLOW_POOLS", value_name = "POOL", value_delimiter = ',')]
     allow_pools: Vec<PoolKey>,
     /// Follow only this protocol or product; may be given several times
-    #[arg(
-        help_heading = "Pools",
-        long = "allow-protocol",
-        env = "BRAID_ALLOW_PROTOCOLS",
-        value_name = "NAME",
-        value_delimiter = ','
-    )]
+    #[arg(long = "allow-protocol", env = "BRAID_ALLOW_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
     allow_protocols: Vec<String>,
     /// Take this ERC-4626 vault, which is on no list of ours, where its own answers tell how it counts; may be given several times.
     /// `braid serve` quotes through it once an EVM has paid what the model says
-    #[arg(help_heading = "Pools", long = "vault", env = "BRAID_VAULTS", value_name = "ADDRESS", value_delimiter = ',')]
+    #[arg(long = "vault", env = "BRAID_VAULTS", value_name = "ADDRESS", value_delimiter = ',')]
     vaults: Vec<Address>,
     /// Take ERC-4626 vaults that are seen to trade as well, at most 256, as if `--vault` named them. Each is read at every block
-    #[arg(help_heading = "Pools", long, env = "BRAID_FIND_VAULTS")]
+    #[arg(long, env = "BRAID_FIND_VAULTS")]
     find_vaults: bool,
 }
 
@@ -89,7 +54,7 @@ fn parse_ether(text: &str) -> Result<f64, String> {
 }
 
 impl RuleArgs {
-    /// A follower's settings under these rules.
+    /// Returns a follower's settings under these rules.
     pub(crate) fn follower(&self) -> Result<FollowerConfig> {
         let (denied, allowed) = (products(&self.deny_protocols)?, products(&self.allow_protocols)?);
         let followed = |product: &&Product| {
@@ -128,7 +93,7 @@ impl RuleArgs {
         })
     }
 
-    /// Whether vaults are taken that are on no list.
+    /// Returns whether vaults are taken that are on no list.
     pub(crate) fn guesses_vaults(&self) -> bool {
         self.find_vaults || !self.vaults.is_empty()
     }

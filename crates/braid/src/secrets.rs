@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use eyre::{Result, eyre};
 
-/// The secrets of a file. An error names the file and never what is in it.
+/// Reads the secrets of a file. An error names the file and never what is in it.
 pub(crate) fn read(path: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(path).map_err(|error| eyre!("cannot read {}: {error}", path.display()))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     Ok(lines.map(str::to_owned).collect())
 }
 
-/// Those that were given straight, and those of a file.
+/// Joins the secrets that were given straight with those of a file.
 pub(crate) fn with(given: &[String], file: Option<&PathBuf>) -> Result<Vec<String>> {
     let mut all = given.to_vec();
     if let Some(path) = file {

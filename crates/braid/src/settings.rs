@@ -62,13 +62,13 @@ fn check(args: &CheckArgs) -> Result<()> {
     out::line("\nThe configuration is good.")
 }
 
-/// The options that a configuration file may hold.
+/// Returns the options that a configuration file may hold.
 fn settings(serve: &Command) -> impl Iterator<Item = &Arg> {
     let is_setting = |arg: &&Arg| arg.get_long().is_some_and(|long| !["config", "help", "version"].contains(&long));
     serve.get_arguments().filter(is_setting)
 }
 
-/// A setting's name, its value and where that comes from. Secrets are not shown.
+/// Returns a setting's name, its value and where that comes from. Secrets are not shown.
 fn row(arg: &Arg, matches: &ArgMatches, in_file: &[String]) -> [String; 3] {
     let (name, id) = (arg.get_long().unwrap_or_default(), arg.get_id().as_str());
     let source = match matches.value_source(id) {
@@ -87,7 +87,7 @@ fn row(arg: &Arg, matches: &ArgMatches, in_file: &[String]) -> [String; 3] {
     [name.into(), value, source]
 }
 
-/// A file with every setting as a comment.
+/// Returns a file with every setting as a comment.
 fn example() -> String {
     let mut text = String::from(
         "# Settings of `braid serve`. Each line that begins with a setting is its default; take the # away to change it.\n\
@@ -107,7 +107,7 @@ fn example() -> String {
     text
 }
 
-/// The default as TOML, or an empty value where there is none.
+/// Returns the default as TOML, or an empty value where there is none.
 fn default_of(arg: &Arg) -> String {
     let defaults: Vec<String> =
         arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();

@@ -19,7 +19,7 @@ pub(crate) struct SnapshotArgs {
 }
 
 impl SnapshotArgs {
-    /// The snapshot, where one is named and there is no market yet.
+    /// Returns the snapshot, where one is named and there is no market yet.
     pub(crate) fn load(&self, saved: Option<&Saved>) -> Result<Option<Arc<Snapshot>>> {
         let Some(path) = &self.snapshot else { return Ok(None) };
         if saved.is_some() {

@@ -19,7 +19,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The market.
+    /// Returns the market.
     pub(crate) fn market(&self) -> Result<Market> {
         match (&self.market, &self.rpc_url) {
             (Some(file), _) => Ok(Market::load(file)?),
@@ -29,7 +29,7 @@ impl Source {
     }
 }
 
-/// The market of a node's newest block.
+/// Reads the market of a node's newest block.
 pub(crate) fn follow_once(url: &str) -> Result<Market> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -42,7 +42,7 @@ pub(crate) fn follow_once(url: &str) -> Result<Market> {
     })
 }
 
-/// A token by address, or by symbol: the one with the most pools where several share it.
+/// Finds a token by address, or by symbol: the one with the most pools where several share it.
 pub(crate) fn find<'a>(market: &'a Market, name: &str) -> Result<(TokenId, &'a Token)> {
     let tokens = market.tokens();
     let by_address = name.parse().ok().and_then(|address| tokens.id(address));
@@ -65,7 +65,7 @@ fn say_others(market: &Market, taken: TokenId, name: &str) {
     }
 }
 
-/// Which token a symbol was taken for that is not one token's alone.
+/// Says which token a symbol was taken for, where several tokens have it.
 pub(crate) fn which(symbol: &str, taken: Address, others: usize) -> String {
     let tokens = if others == 1 { "another token has" } else { "other tokens have" };
     let count = if others == 1 { String::new() } else { format!("{others} ") };
@@ -73,7 +73,7 @@ pub(crate) fn which(symbol: &str, taken: Address, others: usize) -> String {
     format!("{symbol} is {address} here; {count}{tokens} this symbol too: name it by its address")
 }
 
-/// A sentence that others had a hand in (a contract's reason, a service's warning), on one line of a terminal.
+/// Cleans a sentence that somebody else wrote (a contract's reason, a service's warning) for one line of a terminal.
 pub(crate) fn plain_words(text: &str) -> String {
     braid_quoting::picture::clean(text, 1_000)
 }

@@ -24,9 +24,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     snapshot: SnapshotArgs,
     #[command(flatten)]
-    rules: RuleArgs,
-    #[command(flatten)]
     log: LogArgs,
+    // stays the last: its heading counts for what follows
+    #[command(flatten)]
+    rules: RuleArgs,
 }
 
 const EXAMPLES: &str =

@@ -20,7 +20,7 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Which token was taken, where its symbol is not its own alone.
+    /// Says which token was taken, where several have its symbol.
     pub(crate) fn note(&self) -> Option<String> {
         (self.others > 0).then(|| which(&self.symbol, self.address, self.others))
     }
@@ -75,12 +75,12 @@ impl Sides {
         Ok(Self { inputs, outputs, terms })
     }
 
-    /// Every token, what is sold first.
+    /// Returns every token, what is sold first.
     pub(crate) fn tokens(&self) -> impl Iterator<Item = &Named> {
         self.inputs.iter().chain(&self.outputs)
     }
 
-    /// The inputs and outputs of a request.
+    /// Returns the inputs and outputs of a request.
     pub(crate) fn request(&self) -> Value {
         let entries = |tokens: &[Named]| -> Vec<Value> {
             tokens.iter().map(|token| json!({"chain_id": 1, "address": token.address})).collect()
@@ -99,7 +99,7 @@ impl Sides {
     }
 }
 
-/// A token by address, or by symbol: the best known where several share it.
+/// Finds a token by address, or by symbol: the best known where several share it.
 pub(crate) async fn token(api: &Api, name: &str) -> Result<Named> {
     if name.eq_ignore_ascii_case("ETH") {
         return Ok(Named { address: NATIVE_ETHER, symbol: "ETH".into(), decimals: 18, others: 0 });

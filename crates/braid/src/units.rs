@@ -29,7 +29,7 @@ pub(crate) fn amount_of(text: &str, symbol: &str, decimals: u8) -> Result<U256> 
     units.ok_or_else(|| eyre!("{text:?} is no amount of {symbol}: a decimal number with at most {decimals} places"))
 }
 
-/// A decimal number of whole tokens, without trailing zeros.
+/// Writes an amount as a decimal number of whole tokens, without trailing zeros.
 pub(crate) fn format_units(amount: U256, decimals: u8) -> String {
     let places = usize::from(decimals);
     let digits = format!("{amount:0>width$}", width = places + 1);

@@ -15,13 +15,11 @@ use crate::{
     world::Progress,
 };
 
-/// Blocks that are mined on top of the world before anyone sees it, so that the node remembers the states that a
-/// reorganisation or a fork would go back to.
-const WARM_UP_BLOCKS: u64 = 70;
+/// Blocks that are mined on top of the world before anyone sees it, unless more are asked for: the world's own are years old. Each takes a
+/// thirtieth of a second, in which anvil hashes the world's 29,000 storage slots.
+const PAST_BLOCKS: u64 = 2;
 /// Seconds between these blocks.
-const WARM_UP_SECONDS: u64 = 2;
-/// How far back the node's clock starts, to leave room for these blocks.
-const CLOCK_LEAD_SECONDS: u64 = 2 * WARM_UP_BLOCKS * WARM_UP_SECONDS;
+const PAST_SECONDS: u64 = 2;
 
 /// How to start the chain.
 #[derive(Clone)]
@@ -30,6 +28,8 @@ pub struct Options {
     pub port: u16,
     /// When blocks are made; by default one for every transaction.
     pub mining: Mining,
+    /// Blocks before the first one that anyone sees whose states the node remembers, so that a reorganisation or a fork can go back to them.
+    pub past_blocks: u64,
     /// The `contracts` folder with its installed packages; by default this repository's.
     pub contracts: Option<PathBuf>,
     /// The folder of the state file; by default in cargo's target folder.
@@ -43,6 +43,7 @@ impl Default for Options {
         Self {
             port: 0,
             mining: Mining::Automatic,
+            past_blocks: PAST_BLOCKS,
             contracts: None,
             cache: None,
             progress: std::sync::Arc::new(|_, _, _| ()),
@@ -76,6 +77,7 @@ impl Devnet {
     /// When packages are missing, the port is taken, or the node fails.
     pub async fn start(options: Options) -> Result<Self, DevnetError> {
         let kit = Kit::find(options.contracts.as_deref())?;
+        let past_blocks = options.past_blocks.max(2);
         let folder = options.cache.unwrap_or_else(|| target_folder().join("braid-devnet"));
         let state = cache::state_file(&kit, &folder, &options.progress).await?;
         let node_options = NodeOptions {
@@ -84,11 +86,11 @@ impl Devnet {
             load_state: Some(state),
             fork_url: None,
             dump_state: None,
-            timestamp: Some(clock::unix_seconds().saturating_sub(CLOCK_LEAD_SECONDS)),
+            timestamp: Some(clock::unix_seconds().saturating_sub(2 * past_blocks * PAST_SECONDS)),
             block_gas_units: None,
         };
         let node = Node::start(&kit, node_options).await?;
-        warm_up(node.rpc()).await?;
+        warm_up(node.rpc(), past_blocks).await?;
         let proxy = match proxy::ProxyArtifact::find(&kit)? {
             Some(artifact) => Some(proxy::deploy_proxy(node.rpc(), &artifact).await?),
             None => None,
@@ -240,13 +242,13 @@ impl Devnet {
     }
 }
 
-/// Gives the chain a past that ends now, and sets its clock to the real time.
-async fn warm_up(rpc: &Rpc) -> Result<(), DevnetError> {
+/// Gives the chain a past of so many blocks, two at least, that ends now, and sets its clock to the real time.
+async fn warm_up(rpc: &Rpc, blocks: u64) -> Result<(), DevnetError> {
     let earliest = rpc.head_timestamp().await? + 1;
-    let first = clock::unix_seconds().saturating_sub(WARM_UP_BLOCKS * WARM_UP_SECONDS).max(earliest);
+    let first = clock::unix_seconds().saturating_sub(blocks * PAST_SECONDS).max(earliest);
     rpc.call("evm_setNextBlockTimestamp", json!([first])).await?;
     rpc.call("evm_mine", json!([])).await?;
-    rpc.call("anvil_mine", json!([U256::from(WARM_UP_BLOCKS - 1), U256::from(WARM_UP_SECONDS)])).await?;
+    rpc.call("anvil_mine", json!([U256::from(blocks - 1), U256::from(PAST_SECONDS)])).await?;
     let now = clock::unix_seconds().max(rpc.head_timestamp().await? + 1);
     rpc.call("evm_setTime", json!([now])).await?;
     Ok(())

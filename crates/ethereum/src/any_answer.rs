@@ -1,4 +1,4 @@
-//! A node's answers as fuzzers give them.
+//! Entry point for fuzzing a node's answers.
 
 use alloy::rpc::types::Log;
 use braid_primitives::{B256, Block};
@@ -8,7 +8,7 @@ use crate::{
     node::{Header, place_logs},
 };
 
-/// Reads a text as every kind of answer that decides what a market is: headers, logs, fees.
+/// Parses a text as every kind of answer that a market depends on: headers, logs, fees.
 pub fn read_as_any_answer(text: &str) {
     let _ = serde_json::from_str::<Header>(text).map(|header| header.block("eth_getBlockByHash"));
     let _ = serde_json::from_str::<Vec<Log>>(text).map(|logs| place_logs("eth_getLogs", logs));

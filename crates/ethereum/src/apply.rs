@@ -1,4 +1,4 @@
-//! What the logs of one block do to a market. Pure.
+//! Applies the logs of one block to a market. Pure.
 
 use std::collections::BTreeSet;
 
@@ -10,33 +10,33 @@ use rustc_hash::FxHashMap;
 
 use crate::Catalog;
 
-/// The outcome of a block's logs.
+/// Changes by a block's logs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockChange {
-    /// Pools whose new state the logs carried, in the order of ids.
+    /// Pools with their new state, if the logs determine it, in the order of ids.
     pub changed: Vec<Pool>,
-    /// Pools of the market that must be read again at this block.
+    /// Pools of the market whose state must be read at this block.
     pub stale: BTreeSet<PoolKey>,
-    /// Those among them that are stale because their state may have been this block's already, and what the logs make of it: a reading
-    /// that says the same confirms both.
+    /// Stale pools whose earlier state may have been this block's already, with the state that the logs lead to: reading the
+    /// same state confirms it.
     pub doubtful: Vec<Pool>,
     /// Pools announced in this block, in the order of the logs.
     pub announced: Vec<Discovered>,
-    /// What freshness events name that is no pool of the market: left-out pools may be among them.
+    /// Keys in freshness events that are no pools of the market; excluded pools may be among them.
     pub unknown: BTreeSet<PoolKey>,
-    /// Emitters of freshness events that are no pool of the market and may be one, by what they emitted.
-    pub suggested: Vec<Discovered>,
-    /// Contracts whose lists of pools may be longer.
+    /// Candidate pools: emitters of freshness events that are no pools of the market, by the kind of event.
+    pub candidates: Vec<Discovered>,
+    /// Contracts whose lists of pools may have grown.
     pub grown: BTreeSet<Address>,
-    /// Announcements that could not be understood.
+    /// Announcements that could not be decoded.
     pub nonsense: usize,
 }
 
 /// Applies a block's logs, which must be in the order of the chain, to the market of the block before.
 ///
-/// A log that its product cannot apply makes the pool stale; nothing is guessed. Nor is anything counted twice: some nodes, asked for the
-/// state of their head while they make the next block, answer with that of the next. Of the pools in `just_read`, whose state was asked for
-/// at the block before, those are stale whose logs would change a state once more that they changed already.
+/// A log that its product cannot apply makes the pool stale. No change is applied twice: some nodes, asked for the state at their
+/// head while they make the next block, answer with the state after that block. So a pool in `just_read`, whose state was read
+/// at the block before, is stale if applying its logs a second time would change it again.
 pub fn apply_logs<'a>(
     catalog: &Catalog,
     market: &Market,
@@ -53,10 +53,10 @@ pub fn apply_logs<'a>(
             continue;
         }
         match catalog.announced(log) {
-            // of a pool of the market, what announces it again is a log like others
+            // Another announcement of a pool of the market is a log like others.
             Ok(Some(pool)) if market.pool_id(pool.key).is_none() => change.announced.push(pool),
             Err(error) => {
-                tracing::warn!(%error, "a factory announced something that is no pool");
+                tracing::warn!(%error, "a factory's announcement cannot be decoded: it is skipped");
                 change.nonsense += 1;
             }
             Ok(_) => {
@@ -70,7 +70,7 @@ pub fn apply_logs<'a>(
                 }
                 if !heard {
                     change.unknown.insert(log.address.into());
-                    change.suggested.extend(catalog.suggested(log));
+                    change.candidates.extend(catalog.candidate(log));
                 }
                 change.unknown.extend(catalog.ids_named(log).filter(|key| market.pool_id(*key).is_none()));
             }
@@ -80,7 +80,7 @@ pub fn apply_logs<'a>(
     let mut changed: Vec<(PoolId, Pool)> = fresh.collect();
     changed.sort_unstable_by_key(|(id, _)| *id);
     for (id, pool) in changed {
-        if doubted.get(&id).is_none_or(|logs| says_the_same_twice(&pool, logs)) {
+        if doubted.get(&id).is_none_or(|logs| is_idempotent(&pool, logs)) {
             change.changed.push(pool);
         } else {
             change.stale.insert(pool.key);
@@ -90,8 +90,8 @@ pub fn apply_logs<'a>(
     change
 }
 
-/// Whether logs leave a pool as it is to which they were applied.
-fn says_the_same_twice(pool: &Pool, logs: &[&Log]) -> bool {
+/// Returns whether applying logs a second time leaves a pool unchanged.
+fn is_idempotent(pool: &Pool, logs: &[&Log]) -> bool {
     let (product, mut state) = (pool.product, pool.state.clone());
     let heard = |log: &&&Log| log.topics().first().is_some_and(|topic0| product.freshness_topics().contains(topic0));
     let mut applied = logs.iter().filter(heard).map(|log| product.apply(&mut state, log));
@@ -120,23 +120,23 @@ fn apply_one(market: &Market, id: PoolId, log: &Log, working: &mut FxHashMap<Poo
             change.stale.insert(known.key);
         }
         Err(error) => {
-            tracing::warn!(%error, pool = %known.key, "a log does not fit its pool, which is read again");
+            tracing::warn!(%error, pool = %known.key, "a log cannot be applied to its pool: the pool is read again");
             change.stale.insert(known.key);
         }
     }
 }
 
-/// Which pools the logs of a contract concern.
+/// The pools that the logs of each contract concern.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
-    /// Pools that want to hear of other contracts' logs.
+    /// Pools that depend on another contract's logs.
     by_emitter: FxHashMap<Address, Vec<PoolId>>,
-    /// Pools that share their contract with others, by their products.
+    /// Pools that share their contract, by product.
     by_contract: FxHashMap<Address, Vec<(Product, Vec<PoolId>)>>,
 }
 
 impl Listeners {
-    /// Asks the pools of a market that may depend on others' logs.
+    /// Collects them from the pools of a market.
     pub(crate) fn of(market: &Market) -> Self {
         let mut listeners = Self::default();
         for (id, pool) in market.dependent_pools() {
@@ -156,7 +156,8 @@ impl Listeners {
         listeners
     }
 
-    /// The pools that a log concerns: the pool that the emitter is, those of its pools that the log is about, and those that listen to it.
+    /// Returns the pools that a log concerns: the emitter itself, the emitter's pools that the log is about, and pools that
+    /// depend on the emitter.
     pub(crate) fn of_log(&self, market: &Market, log: &Log) -> Vec<PoolId> {
         let mut concerned: Vec<PoolId> = market.pool_id(log.address).into_iter().collect();
         for (product, pools) in self.by_contract.get(&log.address).into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! The logs that matter: which contracts announce pools, and which events change them.
+//! The logs to follow: announcements of pools, and events that change pools.
 
 use braid_primitives::{Address, B256, PoolKey};
 use braid_protocols::{DecodeError, Discovered, PoolList, Product, Source};
@@ -6,12 +6,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::node::LogFilter;
 
-/// Everything that the followed products say about logs, gathered once.
+/// The logs of all followed products.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     products: Vec<Product>,
     sources: FxHashMap<(Address, B256), Product>,
-    /// Events after which a list may be longer.
+    /// Events after which a contract's list of pools may have grown.
     growths: FxHashSet<(Address, B256)>,
     announcements: LogFilter,
     block: LogFilter,
@@ -19,7 +19,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The catalog of some products.
+    /// Collects the logs of some products.
     pub fn new(products: &[Product]) -> Self {
         let of = |&product: &Product| product.sources().iter().map(move |source| (product, *source));
         let sources: Vec<(Product, Source)> = products.iter().flat_map(of).collect();
@@ -35,98 +35,97 @@ impl Catalog {
             growths,
             products: products.to_vec(),
             first_deployment: sources.iter().map(|(_, source)| source.deployment_block).min().unwrap_or(0),
-            // of products that share an announcement, the first reads what it announces
+            // Of products that share an announcement, the first one decodes it.
             sources: sources.iter().rev().map(|(product, s)| ((s.emitter, s.topic0), *product)).collect(),
             announcements: LogFilter { emitters, topics: announced_by },
             block: LogFilter { emitters: Vec::new(), topics },
         }
     }
 
-    /// The filter of a scan for pools: announcements of every factory at once.
+    /// Returns the filter of a scan for pools: the announcements of every factory.
     pub const fn announcements(&self) -> &LogFilter {
         &self.announcements
     }
 
-    /// Every source, once: emitter, `topic0` of its announcement, block of its deployment.
+    /// Returns every source once: emitter, `topic0` of its announcement, block of its deployment.
     pub(crate) fn source_list(&self) -> Vec<(Address, B256, u64)> {
         let of = |product: &Product| product.sources().iter().map(|s| (s.emitter, s.topic0, s.deployment_block));
         distinct(self.products.iter().flat_map(of))
     }
 
-    /// Lists of pools that contracts keep, each with the product whose record names it.
+    /// Returns the lists of pools that contracts keep, each with its product.
     pub(crate) fn lists(&self) -> impl Iterator<Item = (Product, &'static dyn PoolList)> + '_ {
         lists_of(&self.products)
     }
 
-    /// The list that a contract keeps.
+    /// Returns the list that a contract keeps.
     pub(crate) fn list_of(&self, keeper: Address) -> Option<(Product, &'static dyn PoolList)> {
         self.lists().find(|(_, list)| list.keeper() == keeper)
     }
 
-    /// Whether a log says that its emitter's list may be longer.
+    /// Returns whether a log says that its emitter's list may have grown.
     pub(crate) fn may_have_grown(&self, log: &alloy::primitives::Log) -> bool {
         let topic0 = log.topics().first().copied().unwrap_or_default();
         self.growths.contains(&(log.address, topic0))
     }
 
-    /// Whether a chain of this height is too short to be mainnet: it ends before the oldest factory's deployment.
+    /// Returns whether a chain of this height ends before the oldest factory's deployment: it is a local one.
     pub(crate) const fn is_short(&self, head: u64) -> bool {
         self.first_deployment > head
     }
 
-    /// Whether a product is followed.
+    /// Returns whether a product is followed.
     pub(crate) fn follows(&self, product: Product) -> bool {
         self.products.contains(&product)
     }
 
-    /// Whether a pool that was announced as a product may be of one that is followed: products that share an announcement are told
-    /// apart when their pools are read.
+    /// Returns whether a pool announced as a product may be of a followed one: products that share an announcement are
+    /// distinguished when their pools are read.
     pub(crate) fn may_follow(&self, announced: Product) -> bool {
         let shared = |source: &Source| self.sources.contains_key(&(source.emitter, source.topic0));
         self.follows(announced) || announced.sources().iter().any(shared)
     }
 
-    /// The filter of one block: announcements, and whatever may change a pool, from any emitter.
+    /// Returns the filter of one block: announcements and events that may change a pool, from any emitter.
     pub const fn block(&self) -> &LogFilter {
         &self.block
     }
 
-    /// Whether a pool exists without an announcement.
+    /// Returns whether a pool exists without an announcement.
     pub(crate) fn is_fixed(&self, pool: PoolKey) -> bool {
         self.fixed_pools().iter().any(|fixed| fixed.key == pool)
     }
 
-    /// Pools that exist without an announcement.
+    /// Returns the pools that exist without an announcement.
     pub fn fixed_pools(&self) -> Vec<Discovered> {
         self.products.iter().flat_map(|product| product.fixed_pools()).collect()
     }
 
-    /// The pool that a log of a contract which is none may be of.
-    pub(crate) fn suggested(&self, log: &alloy::primitives::Log) -> Option<Discovered> {
+    /// Returns the candidate pool that a log of an unknown contract suggests.
+    pub(crate) fn candidate(&self, log: &alloy::primitives::Log) -> Option<Discovered> {
         self.products.iter().find_map(|product| product.suggested(log))
     }
 
-    /// The pools that a log tells by their ids from others of the same contract.
+    /// Returns the pools of its emitter that a log names by their ids.
     pub(crate) fn ids_named<'a>(&'a self, log: &'a alloy::primitives::Log) -> impl Iterator<Item = PoolKey> + 'a {
         let ids = self.products.iter().filter_map(|product| product.log_pool_id(log));
         ids.map(|id| PoolKey::with_id(log.address, id))
     }
 
-    /// The pool that a log announces; `None` when the log is not an announcement.
+    /// Decodes the pool that a log announces; `None` if the log is no announcement.
     ///
     /// # Errors
-    /// [`DecodeError`] when one of our factories emitted nonsense.
+    /// [`DecodeError`] when an announcement cannot be decoded.
     pub fn announced(&self, log: &alloy::primitives::Log) -> Result<Option<Discovered>, DecodeError> {
         let topic0 = log.topics().first().copied().unwrap_or_default();
         let Some(product) = self.sources.get(&(log.address, topic0)) else { return Ok(None) };
         product.discover(log).map(Some)
     }
 
-    /// The block where a scan for pools starts: as configured, else the oldest factory's deployment, else 0 on a chain that
-    /// ends before that (a local one).
+    /// Returns the block where a scan for pools starts: the configured one, else the oldest factory's deployment, or 0 on a
+    /// local chain that ends before that.
     pub fn first_block(&self, configured: Option<u64>, head: u64) -> u64 {
-        let default = if self.first_deployment > head { 0 } else { self.first_deployment };
-        configured.unwrap_or(default)
+        configured.unwrap_or(if self.is_short(head) { 0 } else { self.first_deployment })
     }
 }
 
@@ -134,7 +133,8 @@ fn lists_of(products: &[Product]) -> impl Iterator<Item = (Product, &'static dyn
     products.iter().flat_map(|product| product.lists().iter().map(|list| (*product, *list)))
 }
 
-fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
+/// Returns the distinct items in order.
+pub(crate) fn distinct<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
     items.collect::<std::collections::BTreeSet<T>>().into_iter().collect()
 }
 

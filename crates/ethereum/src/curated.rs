@@ -1,13 +1,13 @@
-//! The largest mainnet pools, so that a fresh start serves them before the chain is searched. Pure.
+//! The largest mainnet pools, which a first start serves before the chain is searched. Pure.
 //!
-//! The list and where it comes from: `data/mainnet_pools.tsv`.
+//! `data/mainnet_pools.tsv` holds the list and its sources.
 
 use braid_primitives::Address;
 use braid_protocols::{Discovered, Product};
 
 const TEXT: &str = include_str!("../data/mainnet_pools.tsv");
 
-/// The pools of the list that belong to the products that are followed, largest first.
+/// Returns the listed pools of followed products, largest first.
 pub(crate) fn pools(follows: impl Fn(Product) -> bool) -> Vec<Discovered> {
     let lines = TEXT.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(parse).filter(|pool| follows(pool.product)).collect()

@@ -1,4 +1,4 @@
-//! What can go wrong between us and a node.
+//! Errors of nodes and of following them.
 
 use braid_primitives::B256;
 
@@ -7,14 +7,14 @@ use braid_primitives::B256;
 /// No variant ever carries credentials: an endpoint is shown as scheme and host only.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NodeError {
-    /// The address of the node cannot be understood.
+    /// The address of the node cannot be parsed.
     #[error(
         "cannot use {shown} as a node: {why}; expected http://, https://, ws://, wss:// or the path of an ipc socket"
     )]
     BadUrl {
         /// The address, without anything that could be a secret.
         shown: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// No connection to the node, or the connection was lost.
@@ -42,10 +42,10 @@ pub enum NodeError {
         endpoint: String,
         /// JSON-RPC method.
         method: &'static str,
-        /// How long we waited.
+        /// Timeout, in milliseconds.
         timeout_ms: u64,
     },
-    /// The node, or what stands before it, refused with an HTTP status.
+    /// The node, or a proxy before it, refused with an HTTP status.
     #[error("the node at {endpoint} refused {method} with HTTP status {status}")]
     Http {
         /// Scheme and host.
@@ -62,24 +62,24 @@ pub enum NodeError {
         method: &'static str,
         /// JSON-RPC error code.
         code: i64,
-        /// The node's words, shortened.
+        /// The node's message, shortened.
         message: String,
     },
-    /// The answer is not what the method gives.
+    /// The answer is not one that the method returns.
     #[error("the node gave an unusable answer to {method}: {why}")]
     Malformed {
         /// JSON-RPC method.
         method: &'static str,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// The node does not have, or no longer has, a block.
+    /// The node does not have a block, or no longer has it.
     #[error("the node does not know block {hash}")]
     UnknownBlock {
         /// The block asked for.
         hash: B256,
     },
-    /// The node's list of a block's logs is not whole: the block itself shows more.
+    /// The node left out logs that the block's receipts contain.
     #[error("the node at {endpoint} left out logs of block {number}")]
     MissingLogs {
         /// Scheme and host.
@@ -95,124 +95,95 @@ pub enum NodeError {
         /// The first block whose logs it has.
         first_block: u64,
     },
-    /// The node does not do what was asked, and never will.
+    /// The node does not support a request.
     #[error("the node does not support {what}")]
     Unsupported {
-        /// What it lacks.
+        /// The missing feature.
         what: &'static str,
     },
 }
 
+/// What nodes say of a block that they do not have, or no longer have the state of.
+const UNKNOWN_BLOCK: &str = "header not found, block not found, unknown block, not currently canonical, missing trie node, \
+                             blocknotfound, state not available";
+
+/// What nodes say of calls beyond their rate limit.
+const RATE_LIMIT: &str = "rate limit, rate-limit, ratelimit, too many requests, request limit, per second, compute units, \
+                          throttl";
+
+/// What nodes say of calls that need more gas than they allow.
+const OUT_OF_GAS: &str = "out of gas, gas required, gas limit, exceeds allowance";
+
+/// What nodes say of logs that they pruned.
+const PRUNED: &str = "pruned, history unavailable, history is not available, history not available, history expired, \
+                      no longer available, archive, historical";
+
 impl NodeError {
-    /// Whether the same request may well succeed when it is simply made again.
+    /// Returns whether the same request may succeed when it is made again.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Http { status, .. } => matches!(*status, 408 | 429 | 500 | 502 | 503 | 504),
             Self::Malformed { .. } => true,
-            Self::Rpc { .. } => self.is_a_rate_limit(),
-            Self::BadUrl { .. }
-            | Self::Unreachable { .. }
-            | Self::WrongChain { .. }
-            | Self::Timeout { .. }
-            | Self::MissingLogs { .. }
-            | Self::Pruned { .. }
-            | Self::Unsupported { .. }
-            | Self::UnknownBlock { .. } => false,
+            _ => self.is_rate_limit(),
         }
     }
 
-    /// Whether an error speaks of the block that was asked for rather than of the question.
-    pub(crate) fn is_of_the_block(&self) -> bool {
-        const WORDS: [&str; 7] = [
-            "header not found",
-            "block not found",
-            "unknown block",
-            "not currently canonical",
-            "missing trie node",
-            "blocknotfound",
-            "state not available",
-        ];
-        self.says(&WORDS)
+    /// Returns whether a smaller request may succeed: the error may be a limit on results, ranges or sizes, or a timeout.
+    ///
+    /// Nodes word their limits in many ways, so every JSON-RPC error counts. A range of one block is not split further, and its
+    /// error is final.
+    pub const fn may_be_a_limit(&self) -> bool {
+        match self {
+            Self::Http { status, .. } => !matches!(*status, 401 | 403 | 404 | 429),
+            _ => matches!(self, Self::Rpc { .. } | Self::Timeout { .. } | Self::Malformed { .. }),
+        }
     }
 
-    /// Whether a node says that it was asked too often, and to come back later.
-    pub(crate) fn is_a_rate_limit(&self) -> bool {
-        const WORDS: [&str; 8] = [
-            "rate limit",
-            "rate-limit",
-            "ratelimit",
-            "too many requests",
-            "request limit",
-            "per second",
-            "compute units",
-            "throttl",
-        ];
-        matches!(self, Self::Rpc { code: 429, .. } | Self::Http { status: 429, .. }) || self.says(&WORDS)
+    /// Returns whether the node does not know the block that was asked for.
+    pub(crate) fn is_unknown_block(&self) -> bool {
+        self.says(UNKNOWN_BLOCK)
     }
 
-    /// Whether a message was longer than a node takes.
+    /// Returns whether the node limits the rate of calls.
+    pub(crate) fn is_rate_limit(&self) -> bool {
+        matches!(self, Self::Rpc { code: 429, .. } | Self::Http { status: 429, .. }) || self.says(RATE_LIMIT)
+    }
+
+    /// Returns whether a message was longer than the node accepts.
     pub(crate) const fn is_too_large(&self) -> bool {
         matches!(self, Self::Http { status: 413, .. })
     }
 
-    /// Whether a call took more gas than a node allows.
-    pub(crate) fn is_of_gas(&self) -> bool {
-        self.says(&["out of gas", "gas required", "gas limit", "exceeds allowance"])
+    /// Returns whether a call needs more gas than the node allows.
+    pub(crate) fn is_out_of_gas(&self) -> bool {
+        self.says(OUT_OF_GAS)
     }
 
-    /// Whether a node says that it no longer has what old blocks emitted.
-    pub(crate) fn is_of_pruned_history(&self) -> bool {
-        const WORDS: [&str; 8] = [
-            "pruned",
-            "history unavailable",
-            "history is not available",
-            "history not available",
-            "history expired",
-            "no longer available",
-            "archive",
-            "historical",
-        ];
-        matches!(self, Self::Rpc { code: 4444, .. }) || self.says(&WORDS)
+    /// Returns whether the node says that it no longer has the logs of old blocks.
+    pub(crate) fn is_pruned_history(&self) -> bool {
+        matches!(self, Self::Rpc { code: 4444, .. }) || self.says(PRUNED)
     }
 
-    /// Whether a node says that it gives logs only of contracts that are named.
-    pub(crate) fn is_a_call_for_emitters(&self) -> bool {
-        self.says(&["address"])
-            && self.says(&["specify", "require", "must", "missing", "without", "provide", "need", "filter"])
+    /// Returns whether the node says that it gives logs only of named contracts.
+    pub(crate) fn needs_emitters(&self) -> bool {
+        self.says("address") && self.says("specify, require, must, missing, without, provide, need, filter")
     }
 
-    /// Whether a node does not have the method that was asked for, or not with these parameters.
-    pub(crate) fn is_of_the_method(&self) -> bool {
-        const WORDS: [&str; 5] = ["does not exist", "not available", "not found", "not supported", "unsupported"];
-        matches!(self, Self::Rpc { code: -32601 | -32602, .. }) || (self.says(&["method"]) && self.says(&WORDS))
+    /// Returns whether the node does not have the method, or not with these parameters.
+    pub(crate) fn is_missing_method(&self) -> bool {
+        let is_missing = "does not exist, not available, not found, not supported, unsupported";
+        matches!(self, Self::Rpc { code: -32601 | -32602, .. }) || (self.says("method") && self.says(is_missing))
     }
 
-    /// The node's own words; empty where it gave none.
+    /// Returns the node's message; empty if there is none.
     pub(crate) fn message(&self) -> &str {
         if let Self::Rpc { message, .. } = self { message } else { "" }
     }
 
-    fn says(&self, words: &[&str]) -> bool {
+    /// Returns whether the node's message contains one of some phrases, which commas separate.
+    fn says(&self, phrases: &str) -> bool {
         let message = self.message().to_ascii_lowercase();
-        words.iter().any(|word| message.contains(word))
-    }
-
-    /// Whether a smaller request may succeed where this one failed: limits on results, ranges and sizes, and time-outs.
-    ///
-    /// Nodes word their limits in many ways, so every JSON-RPC error counts: a range of one block is not split further,
-    /// and its error is final.
-    pub const fn may_be_a_limit(&self) -> bool {
-        match self {
-            Self::Rpc { .. } | Self::Timeout { .. } | Self::Malformed { .. } => true,
-            Self::Http { status, .. } => !matches!(*status, 401 | 403 | 404 | 429),
-            Self::BadUrl { .. }
-            | Self::Unreachable { .. }
-            | Self::WrongChain { .. }
-            | Self::MissingLogs { .. }
-            | Self::Pruned { .. }
-            | Self::Unsupported { .. }
-            | Self::UnknownBlock { .. } => false,
-        }
+        phrases.split(", ").any(|phrase| message.contains(phrase))
     }
 }
 
@@ -222,7 +193,7 @@ pub enum FollowError {
     /// The node failed.
     #[error(transparent)]
     Node(#[from] NodeError),
-    /// The chain changed while we read it.
+    /// The chain changed while it was read.
     #[error("block {hash} at height {number} was replaced while it was read")]
     Replaced {
         /// Height.
@@ -230,7 +201,7 @@ pub enum FollowError {
         /// Hash that was expected there.
         hash: B256,
     },
-    /// The new state does not fit the market.
+    /// The new state contradicts the market.
     #[error(transparent)]
     Market(#[from] braid_market::MarketError),
 }

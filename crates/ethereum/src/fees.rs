@@ -1,29 +1,29 @@
-//! Gas prices: the next block's base fee and what others tip.
+//! Gas prices: the next block's base fee, and tips.
 
 use braid_primitives::{Block, GasTier};
 
 use crate::node::FeeHistory;
 
-/// The least tip of each tier in wei per gas, cheapest first: what is paid when blocks are empty or give no tips.
+/// Lowest tip of each tier in wei per gas, cheapest first: used when recent blocks paid no tips.
 pub const FLOORS_WEI: [u64; 4] = [10_000_000, 50_000_000, 100_000_000, 500_000_000];
 
-/// The most that any tier pays in wei per gas (10,000 gwei): a node that answers nonsense does not empty a wallet.
+/// Highest tip of any tier in wei per gas (10,000 gwei), so that a node's wrong answer does not empty a wallet.
 pub const CEILING_WEI: u64 = 10_000_000_000_000;
 
-/// What gas costs in the block after a head.
+/// Gas price in the block after a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeeData {
-    /// Base fee of the next block in wei per gas, by the rule of EIP-1559.
+    /// Base fee of the next block in wei per gas (EIP-1559).
     pub next_base_fee_per_gas_wei: u64,
-    /// Tip of each tier in wei per gas, cheapest first; never falls from one tier to the next.
+    /// Tip of each tier in wei per gas, cheapest first, non-decreasing.
     pub priority_fee_per_gas_wei: [u64; 4],
 }
 
 impl FeeData {
-    /// The fees after a block.
+    /// Computes the fees after a block.
     ///
-    /// A tier's tip is the median, over the blocks of the history that carried transactions, of the tier's percentile, and
-    /// never less than its floor.
+    /// A tier's tip is the median of its percentile over the blocks of the history with transactions, within
+    /// [`FLOORS_WEI`] and [`CEILING_WEI`].
     pub fn new(block: &Block, history: Option<&FeeHistory>) -> Self {
         let mut tips = FLOORS_WEI;
         if let Some(history) = history {
@@ -37,12 +37,12 @@ impl FeeData {
         Self { next_base_fee_per_gas_wei: block.next_base_fee_per_gas_wei(), priority_fee_per_gas_wei: tips }
     }
 
-    /// The same tips after another block, for when a node gives no history for once.
+    /// Returns the same tips after another block, for which there is no history.
     pub fn after(&self, block: &Block) -> Self {
         Self { next_base_fee_per_gas_wei: block.next_base_fee_per_gas_wei(), ..*self }
     }
 
-    /// The tip of a tier in wei per gas.
+    /// Returns the tip of a tier in wei per gas.
     pub fn priority_fee_wei(&self, tier: GasTier) -> u64 {
         self.priority_fee_per_gas_wei[tier as usize]
     }

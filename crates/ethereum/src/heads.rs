@@ -1,7 +1,7 @@
-//! When to look at the chain again: heads that the node pushes, or a timer where it does not.
+//! Decides when to ask for the head: when the node pushes one, or at intervals.
 //!
-//! A push is only a signal: what it says is used when it fits what we have, and checked with the node when it does not. So a
-//! push that is lost, late, repeated or out of order costs a request and never a wrong market.
+//! A push is only a signal: its header is used if it follows our market, and checked with the node otherwise. So a push that is
+//! lost, late, repeated or out of order costs one request, and never makes a wrong market.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -16,29 +16,31 @@ use crate::{FollowerConfig, Node, node::HeadStream};
 /// Poll interval until a block time is known.
 const FIRST_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Poll interval while the next block is about to come.
+/// Poll interval while the next block is expected.
 const NEAR_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Bounds of the poll interval between two blocks.
+/// Bounds on the poll interval between two blocks.
 const INTERVALS: (Duration, Duration) = (NEAR_INTERVAL, Duration::from_secs(3));
 
-/// Polls per block in between.
+/// Polls between two blocks.
 const POLLS_PER_BLOCK: u32 = 4;
 
-/// How much sooner than a block time after the last one a block may come, and how much later it is still waited for at the short interval.
-/// Blocks of mainnet are heard of one to four seconds into their slot of twelve.
+/// How much earlier than a block time after the last block the next one is expected. Blocks of mainnet are seen one to four
+/// seconds into their slot of twelve.
 const EARLY: Duration = Duration::from_millis(1_200);
+
+/// How much later it is still polled at the short interval.
 const LATE: Duration = Duration::from_millis(2_500);
 
 /// Blocks whose times are kept.
 const TIMES: usize = 9;
 
-/// Why to look.
+/// A head signal.
 #[derive(Debug)]
 pub(crate) enum HeadSignal {
-    /// The node says that this is its head.
+    /// The node pushed its head.
     Pushed(Block),
-    /// It is time to ask.
+    /// A poll is due.
     Due,
 }
 
@@ -72,7 +74,7 @@ impl Heads {
         }
     }
 
-    /// Waits for the next signal. Nothing is lost when the future is dropped.
+    /// Waits for the next signal. No signal is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> HeadSignal {
         loop {
             let Some(subscription) = &mut self.subscription else {
@@ -82,12 +84,12 @@ impl Heads {
             tokio::select! {
                 biased;
                 pushed = subscription.raw.recv() => match pushed {
-                    // Only the newest of several waiting heads is of interest.
+                    // Only the newest of several waiting heads counts.
                     Ok(_) if !subscription.raw.is_empty() => {}
                     Ok(notice) => return self.node.head_of(subscription, &notice).map_or(HeadSignal::Due, HeadSignal::Pushed),
                     Err(RecvError::Lagged(_)) => return HeadSignal::Due,
                     Err(RecvError::Closed) => {
-                        tracing::warn!(node = %self.node.endpoint(), "heads are no longer pushed: asking for them");
+                        tracing::warn!(node = %self.node.endpoint(), "the node no longer pushes heads: polling for them");
                         self.subscription = None;
                         self.due_at = Instant::now();
                     }
@@ -97,8 +99,8 @@ impl Heads {
         }
     }
 
-    /// After the node was heard: sets the next time to ask, and subscribes where that is possible and missing.
-    pub(crate) async fn heard(&mut self) {
+    /// Sets the time of the next poll after the node answered, and subscribes to heads if possible.
+    pub(crate) async fn answered(&mut self) {
         let now = Instant::now();
         if self.subscription.as_ref().is_some_and(|stream| self.node.is_outdone(stream)) {
             tracing::info!("heads are taken from another node");
@@ -109,26 +111,26 @@ impl Heads {
             self.subscribe_at = now + self.resubscribe_every;
             match self.node.subscribe_heads().await {
                 Ok(subscription) => self.subscription = Some(subscription),
-                Err(error) => tracing::warn!(%error, "cannot subscribe to heads: asking for them"),
+                Err(error) => tracing::warn!(%error, "cannot subscribe to heads: polling for them"),
             }
         }
         let pause = if self.subscription.is_some() { self.silence } else { self.interval() };
         self.due_at = now + pause;
     }
 
-    /// Whether heads are pushed at present.
+    /// Returns whether heads are pushed.
     pub(crate) const fn are_pushed(&self) -> bool {
         self.subscription.is_some()
     }
 
-    /// After the node failed: heads pushed over a lost connection will not come.
+    /// Drops the subscription after the node failed, and polls at once.
     pub(crate) fn failed(&mut self) {
         self.subscription = None;
         self.subscribe_at = Instant::now();
         self.due_at = Instant::now();
     }
 
-    /// Notes a block that was heard of at some time, to learn how often blocks come.
+    /// Notes when a block was first seen, to learn the block time.
     pub(crate) fn saw(&mut self, block: &Block, at: Instant) {
         self.times.push(block.number, block.timestamp);
         if self.newest.is_none_or(|(height, _)| height != block.number) {
@@ -145,8 +147,8 @@ impl Heads {
     }
 }
 
-/// How long to wait before the node is asked again, so long after the newest block was first seen: seldom between two blocks, often about
-/// the time of the next, and of those after it where slots stay empty.
+/// Returns the poll interval from the time since the newest block was first seen: long between two blocks, short when the next
+/// one is expected, also after empty slots.
 fn next_poll(since_seen: Duration, block_time: Duration) -> Duration {
     let between = (block_time / POLLS_PER_BLOCK).clamp(INTERVALS.0, INTERVALS.1);
     if block_time <= EARLY + LATE {
@@ -171,7 +173,7 @@ impl BlockTimes {
         }
     }
 
-    /// The median time per block; times that jump or go backwards count for one block each.
+    /// Returns the median time per block; blocks whose height did not rise are skipped.
     fn median(&self) -> Option<Duration> {
         let pairs = self.0.iter().zip(self.0.iter().skip(1));
         let mut times: Vec<u64> = pairs

@@ -1,4 +1,4 @@
-//! The last markets, to roll back to, and older block hashes, to see where two chains part. Pure.
+//! The latest markets, to roll back to, and older block hashes, to find where two chains diverge. Pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -8,18 +8,19 @@ use std::{
 use braid_market::Market;
 use braid_primitives::{B256, Block, PoolKey};
 
-/// How many block hashes are remembered beyond the markets.
+/// Most block hashes that are kept.
 const MOST_ANCHORS: usize = 4_096;
 
-/// Markets of blocks of one chain, ascending, with gaps where blocks were leapt over. They share the pools that did not change.
+/// Markets of blocks of one chain, ascending, with gaps where blocks were caught up with at once. They share unchanged pools.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     markets: VecDeque<Kept>,
     capacity: usize,
+    /// Block hashes by height.
     anchors: BTreeMap<u64, B256>,
 }
 
-/// A market, and the pools that were read for it rather than carried forward by logs.
+/// A market, and the pools whose state was read for it, not updated from logs.
 #[derive(Clone, Debug)]
 struct Kept {
     market: Arc<Market>,
@@ -35,17 +36,17 @@ impl History {
         self.markets.back().map(|kept| &kept.market)
     }
 
-    /// The pools that were read for the tip.
+    /// Returns the pools whose state was read for the tip.
     pub(crate) fn read_at_tip(&self) -> BTreeSet<PoolKey> {
         self.markets.back().map(|kept| kept.read.clone()).unwrap_or_default()
     }
 
-    /// The oldest market that is kept.
+    /// Returns the oldest market.
     pub(crate) fn oldest_market(&self) -> Option<&Arc<Market>> {
         self.markets.front().map(|kept| &kept.market)
     }
 
-    /// The blocks up to a height whose markets are kept, newest first. Not every block between two of them need be there.
+    /// Returns the blocks up to a height whose markets are kept, newest first, with gaps.
     pub(crate) fn blocks_up_to(&self, height: u64) -> Vec<Block> {
         let blocks = self.markets.iter().rev().map(|kept| *kept.market.block());
         blocks.filter(|block| block.number <= height).collect()
@@ -55,7 +56,7 @@ impl History {
         self.markets.iter().any(|kept| kept.market.block().hash == hash)
     }
 
-    /// Adds the market of a newer block, or replaces the tip by a fuller market of the same block.
+    /// Adds the market of a newer block, or replaces the tip by a later market of the same block.
     pub(crate) fn push(&mut self, market: Arc<Market>, mut read: BTreeSet<PoolKey>) {
         let block = *market.block();
         if self.tip().is_some_and(|tip| tip.block().hash == block.hash) {
@@ -68,7 +69,7 @@ impl History {
         self.remember(block.number, block.hash);
     }
 
-    /// Remembers that a block is, or was, part of the chain.
+    /// Keeps the hash of a block of the chain.
     pub(crate) fn remember(&mut self, number: u64, hash: B256) {
         self.anchors.insert(number, hash);
         while self.anchors.len() > MOST_ANCHORS {
@@ -76,7 +77,7 @@ impl History {
         }
     }
 
-    /// Drops every market after a block. `false`, and nothing happens, when that block's market is not kept.
+    /// Drops every market after a block. Returns false, and changes nothing, if the block's market is not kept.
     pub(crate) fn roll_back_to(&mut self, hash: B256) -> bool {
         let Some(position) = self.markets.iter().position(|kept| kept.market.block().hash == hash) else {
             return false;
@@ -88,7 +89,7 @@ impl History {
         true
     }
 
-    /// Drops every market, and every hash above a height.
+    /// Drops every market, and every hash above a height; every hash if there is none.
     pub(crate) fn restart_above(&mut self, height: Option<u64>) {
         self.markets.clear();
         match height {
@@ -97,7 +98,7 @@ impl History {
         }
     }
 
-    /// Remembered blocks up to a height, newest first.
+    /// Returns the heights and hashes of blocks up to a height, newest first.
     pub(crate) fn anchors_up_to(&self, height: u64) -> Vec<(u64, B256)> {
         self.anchors.range(..=height).rev().map(|(number, hash)| (*number, *hash)).collect()
     }

@@ -1,6 +1,6 @@
-//! Every pool that was ever announced on the present chain, in the market or not. Pure.
+//! Every pool that was announced on the present chain, in the market or not. Pure.
 //!
-//! This is what discovery earns and a restart keeps: the pools, the height of each announcement, and why a pool is left out.
+//! Discovery finds these pools and a restart keeps them: the height of each announcement, and why a pool is excluded.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
@@ -14,41 +14,33 @@ use crate::lists::Lists;
 /// Announced pools.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
-    pools: BTreeMap<PoolKey, Record>,
-    /// Pools that are not in the market, with the reason.
-    left_out: BTreeMap<PoolKey, String>,
-    /// Pools of which only a snapshot said that they exist.
-    unproven: BTreeSet<PoolKey>,
-    /// Pools that are not as they were last stored.
+    pools: BTreeMap<PoolKey, KnownPool>,
+    /// Number of excluded pools.
+    excluded: usize,
+    /// Pools that differ from what was last stored.
     unsaved: BTreeSet<PoolKey>,
-    /// How far lists of pools were read: goes with what was found in them.
+    /// Progress of reading lists of pools, which belongs to what was found in them.
     pub(crate) lists: Lists,
 }
 
-#[derive(Clone, Debug)]
-struct Record {
-    pool: Discovered,
-    announced_at: u64,
-}
-
 impl Known {
-    /// Remembers a pool. The first announcement of a key stands: a factory cannot change what a pool is. A pool that was
-    /// known without one (`announced_at` 0) is announced from here on.
+    /// Adds a pool. The first announcement of a key counts, since a factory cannot change what a pool is. A pool known without
+    /// one (`announced_at` 0) counts as announced from now on.
     pub(crate) fn insert(&mut self, pool: Discovered, announced_at: u64) {
         let key = pool.key;
-        if self.unproven.contains(&key) {
+        if self.unproven_since(key).is_some() {
             self.remove(key);
         }
         match self.pools.entry(key) {
             Entry::Vacant(entry) => {
-                entry.insert(Record { pool, announced_at });
+                entry.insert(KnownPool { pool, announced_at, left_out: None, unproven: false });
             }
             Entry::Occupied(mut entry) if entry.get().announced_at == 0 && announced_at > 0 => {
-                let record = entry.get_mut();
-                record.announced_at = announced_at;
-                // what the announcement says of its fee is what a snapshot is held against
-                if record.pool.product == pool.product && record.pool.coins == pool.coins {
-                    record.pool = pool;
+                let known = entry.get_mut();
+                known.announced_at = announced_at;
+                // Takes the announced fee, which snapshots are compared with.
+                if known.pool.product == pool.product && known.pool.coins == pool.coins {
+                    known.pool = pool;
                 }
             }
             Entry::Occupied(_) => return,
@@ -56,170 +48,156 @@ impl Known {
         self.unsaved.insert(key);
     }
 
-    /// The height of the first announcement.
-    pub(crate) fn first_announcement(&self) -> Option<u64> {
-        self.pools.values().map(|record| record.announced_at).filter(|height| *height > 0).min()
-    }
-
-    /// Whether an announcement of a pool was seen.
-    pub(crate) fn is_announced(&self, key: PoolKey) -> bool {
-        self.pools.get(&key).is_some_and(|record| record.announced_at > 0)
-    }
-
-    /// Completes a pool whose announcement does not name all its coins with the one that goes before them.
-    pub(crate) fn name_coin(&mut self, key: PoolKey, coin: Address) {
-        if let Some(record) = self.pools.get_mut(&key) {
-            record.pool.coins.insert(0, coin);
-            self.unsaved.insert(key);
-        }
-    }
-
-    /// Takes up what a snapshot says, of pools that nothing else told about.
-    pub(crate) fn suppose(&mut self, supposed: KnownPool) {
-        let key = supposed.pool.key;
+    /// Adds a pool of a snapshot. It is unproven if it was not known before.
+    pub(crate) fn insert_unproven(&mut self, pool: KnownPool) {
+        let key = pool.pool.key;
         if self.pools.contains_key(&key) {
-            self.insert(supposed.pool, supposed.announced_at);
+            self.insert(pool.pool, pool.announced_at);
         } else {
-            self.restore(KnownPool { unproven: true, ..supposed });
+            self.restore(KnownPool { unproven: true, ..pool });
             self.unsaved.insert(key);
         }
     }
 
-    /// Whether only a snapshot said that a pool exists, and in which block it was announced.
-    pub(crate) fn supposed_at(&self, key: PoolKey) -> Option<u64> {
-        self.pools.get(&key).filter(|_| self.unproven.contains(&key)).map(|record| record.announced_at)
+    /// Adds a pool that an earlier run stored.
+    pub(crate) fn restore(&mut self, pool: KnownPool) {
+        self.excluded += usize::from(pool.left_out.is_some());
+        let before = self.pools.insert(pool.pool.key, pool);
+        self.excluded -= usize::from(before.is_some_and(|before| before.left_out.is_some()));
     }
 
-    /// A pool is what the chain says that it is.
-    pub(crate) fn prove(&mut self, pool: Discovered) {
-        let key = pool.key;
-        if let Some(record) = self.pools.get_mut(&key).filter(|_| self.unproven.remove(&key)) {
-            record.pool = pool;
-            self.unsaved.insert(key);
-        }
-    }
-
-    /// Takes up what an earlier run stored.
-    pub(crate) fn restore(&mut self, saved: KnownPool) {
-        let key = saved.pool.key;
-        if saved.unproven {
-            self.unproven.insert(key);
-        }
-        self.left_out.extend(saved.left_out.map(|reason| (key, reason)));
-        self.pools.insert(key, Record { pool: saved.pool, announced_at: saved.announced_at });
-    }
-
-    /// Forgets a pool whatever was known of it.
+    /// Removes a pool.
     pub(crate) fn remove(&mut self, key: PoolKey) {
-        self.pools.remove(&key);
-        self.left_out.remove(&key);
-        self.unproven.remove(&key);
+        let removed = self.pools.remove(&key);
+        self.excluded -= usize::from(removed.is_some_and(|removed| removed.left_out.is_some()));
         self.unsaved.insert(key);
     }
 
-    /// What is to be stored since the last time that this was asked.
-    pub(crate) fn take_unsaved(&mut self) -> BTreeMap<PoolKey, Option<KnownPool>> {
-        let unsaved = std::mem::take(&mut self.unsaved);
-        let record = |key: PoolKey| {
-            let known = self.pools.get(&key).map(|record| KnownPool {
-                pool: record.pool.clone(),
-                announced_at: record.announced_at,
-                left_out: self.left_out.get(&key).cloned(),
-                unproven: self.unproven.contains(&key),
-            });
-            (key, known)
-        };
-        unsaved.into_iter().map(record).collect()
-    }
-
-    /// Forgets everything; what was stored goes too.
+    /// Removes everything, from the store too.
     pub(crate) fn clear(&mut self) {
-        let gone: Vec<PoolKey> = self.keys().collect();
-        self.unsaved.extend(gone);
+        self.unsaved.extend(self.pools.keys());
         self.pools.clear();
-        self.left_out.clear();
-        self.unproven.clear();
+        self.excluded = 0;
         self.lists.clear();
     }
 
+    /// Removes what blocks above a height announced, because they were replaced.
+    pub(crate) fn forget_above(&mut self, height: u64) {
+        let replaced = self.pools.values().filter(|known| known.announced_at > height);
+        let replaced: Vec<PoolKey> = replaced.map(|known| known.pool.key).collect();
+        replaced.into_iter().for_each(|key| self.remove(key));
+        self.lists.forget_above(height);
+    }
+
+    /// Returns the changes since the last call, to be stored.
+    pub(crate) fn take_unsaved(&mut self) -> BTreeMap<PoolKey, Option<KnownPool>> {
+        let unsaved = std::mem::take(&mut self.unsaved);
+        unsaved.into_iter().map(|key| (key, self.pools.get(&key).cloned())).collect()
+    }
+
     pub(crate) fn get(&self, key: PoolKey) -> Option<&Discovered> {
-        self.pools.get(&key).map(|record| &record.pool)
-    }
-
-    /// How many pools of a product are known.
-    pub(crate) fn count_of(&self, product: Product) -> usize {
-        self.pools.values().filter(|record| record.pool.product == product).count()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.pools.len()
+        self.pools.get(&key).map(|known| &known.pool)
     }
 
     pub(crate) fn keys(&self) -> impl Iterator<Item = PoolKey> {
         self.pools.keys().copied()
     }
 
-    /// Forgets what blocks above a height announced: they were replaced.
-    pub(crate) fn forget_above(&mut self, height: u64) {
-        let gone = self.pools.iter().filter(|(_, record)| record.announced_at > height).map(|(key, _)| *key);
-        self.unsaved.extend(gone);
-        self.pools.retain(|_, record| record.announced_at <= height);
-        self.left_out.retain(|key, _| self.pools.contains_key(key));
-        self.unproven.retain(|key| self.pools.contains_key(key));
-        self.lists.forget_above(height);
+    pub(crate) fn len(&self) -> usize {
+        self.pools.len()
     }
 
-    /// Leaves a pool out of the market; whether that, or the reason, is news.
-    pub(crate) fn leave_out(&mut self, key: PoolKey, reason: String) -> bool {
+    /// Returns how many pools of a product are known.
+    pub(crate) fn count_of(&self, product: Product) -> usize {
+        self.pools.values().filter(|known| known.pool.product == product).count()
+    }
+
+    /// Returns the height of the first announcement.
+    pub(crate) fn first_announcement(&self) -> Option<u64> {
+        self.pools.values().map(|known| known.announced_at).filter(|height| *height > 0).min()
+    }
+
+    /// Returns whether an announcement of a pool was seen.
+    pub(crate) fn is_announced(&self, key: PoolKey) -> bool {
+        self.pools.get(&key).is_some_and(|known| known.announced_at > 0)
+    }
+
+    /// Returns the height at which a pool was announced that only a snapshot contains.
+    pub(crate) fn unproven_since(&self, key: PoolKey) -> Option<u64> {
+        self.pools.get(&key).filter(|known| known.unproven).map(|known| known.announced_at)
+    }
+
+    /// Notes that the chain confirmed a pool of a snapshot.
+    pub(crate) fn prove(&mut self, pool: Discovered) {
+        let key = pool.key;
+        if let Some(known) = self.pools.get_mut(&key).filter(|known| known.unproven) {
+            (known.pool, known.unproven) = (pool, false);
+            self.unsaved.insert(key);
+        }
+    }
+
+    /// Adds the first coin to a pool whose announcement does not name it.
+    pub(crate) fn name_coin(&mut self, key: PoolKey, coin: Address) {
+        if let Some(known) = self.pools.get_mut(&key) {
+            known.pool.coins.insert(0, coin);
+            self.unsaved.insert(key);
+        }
+    }
+
+    /// Excludes a known pool from the market; returns whether that, or the reason, is news.
+    pub(crate) fn exclude(&mut self, key: PoolKey, reason: String) -> bool {
         tracing::debug!(pool = %key, reason, "pool excluded");
-        let news = self.left_out.get(&key) != Some(&reason);
-        if news {
-            self.unsaved.insert(key);
-            self.left_out.insert(key, reason);
+        let Some(known) = self.pools.get_mut(&key) else { return false };
+        if known.left_out.as_ref() == Some(&reason) {
+            return false;
         }
-        news
+        self.excluded += usize::from(known.left_out.replace(reason).is_none());
+        self.unsaved.insert(key);
+        true
     }
 
-    pub(crate) fn take_in(&mut self, key: PoolKey) {
-        if self.left_out.remove(&key).is_some() {
+    /// Ends the exclusion of a pool.
+    pub(crate) fn include(&mut self, key: PoolKey) {
+        if self.pools.get_mut(&key).is_some_and(|known| known.left_out.take().is_some()) {
+            self.excluded -= 1;
             self.unsaved.insert(key);
         }
     }
 
-    /// Gives every pool that was left out another try.
-    pub(crate) fn forgive(&mut self) {
-        let all: Vec<PoolKey> = self.left_out.keys().copied().collect();
-        all.into_iter().for_each(|key| self.take_in(key));
+    /// Ends the exclusion of every pool that passes a test.
+    pub(crate) fn include_all(&mut self, test: impl Fn(PoolKey) -> bool) {
+        let excluded: Vec<PoolKey> = self.all_excluded().map(|(key, _)| key).filter(|key| test(*key)).collect();
+        excluded.into_iter().for_each(|key| self.include(key));
     }
 
-    pub(crate) fn is_left_out(&self, key: PoolKey) -> bool {
-        self.left_out.contains_key(&key)
+    pub(crate) fn is_excluded(&self, key: PoolKey) -> bool {
+        self.reason(key).is_some()
     }
 
-    /// Why a pool is left out.
+    /// Returns why a pool is excluded.
     pub(crate) fn reason(&self, key: PoolKey) -> Option<&str> {
-        self.left_out.get(&key).map(String::as_str)
+        self.pools.get(&key)?.left_out.as_deref()
     }
 
-    pub(crate) fn left_out(&self) -> usize {
-        self.left_out.len()
+    /// Returns how many pools are excluded.
+    pub(crate) const fn excluded(&self) -> usize {
+        self.excluded
     }
 
-    /// Some pools that were left out, with the reason, for the log.
-    pub(crate) fn left_out_examples(&self, count: usize) -> Vec<String> {
-        self.left_out.iter().take(count).map(|(key, reason)| format!("{key}: {reason}")).collect()
+    /// Returns some excluded pools with the reasons, for the log.
+    pub(crate) fn excluded_examples(&self, count: usize) -> Vec<String> {
+        self.all_excluded().take(count).map(|(key, reason)| format!("{key}: {reason}")).collect()
     }
 
-    /// Pools that should be in a market and are not: to be read.
-    pub(crate) fn missing_from(&self, market: &Market) -> Vec<PoolKey> {
-        let missing = |key: &PoolKey| market.pool_id(*key).is_none() && !self.is_left_out(*key);
-        self.keys().filter(missing).collect()
+    fn all_excluded(&self) -> impl Iterator<Item = (PoolKey, &str)> {
+        self.pools.iter().filter_map(|(key, known)| Some((*key, known.left_out.as_deref()?)))
     }
 
-    /// After a roll-back, a pool that the older market holds is not left out, whatever the replaced blocks said.
-    pub(crate) fn reconcile(&mut self, market: &Market) {
-        let back: Vec<PoolKey> = self.left_out.keys().copied().filter(|key| market.pool_id(*key).is_some()).collect();
-        back.into_iter().for_each(|key| self.take_in(key));
+    /// Returns the pools that a market lacks and that are not excluded: they have to be read.
+    pub(crate) fn missing_from(&self, market: &Market) -> impl Iterator<Item = PoolKey> {
+        let missing =
+            move |(key, known): &(&PoolKey, &KnownPool)| market.pool_id(**key).is_none() && known.left_out.is_none();
+        self.pools.iter().filter(missing).map(|(key, _)| *key)
     }
 }
 
@@ -242,10 +220,10 @@ mod tests {
         for (byte, height) in [(1, 10), (2, 11), (3, 12)] {
             known.insert(pool(byte), height);
         }
-        known.leave_out(key(3), "it does not answer".into());
+        known.exclude(key(3), "it does not answer".into());
         known.forget_above(11);
         assert_eq!(known.keys().collect::<Vec<_>>(), [key(1), key(2)]);
-        assert_eq!(known.left_out(), 0);
+        assert_eq!(known.excluded(), 0);
     }
 
     #[test]
@@ -255,14 +233,14 @@ mod tests {
         known.insert(pool(2), 12);
         assert_eq!(known.take_unsaved().len(), 2);
         known.insert(pool(1), 11);
-        known.leave_out(key(1), "it does not answer".into());
-        known.leave_out(key(1), "it does not answer".into());
+        known.exclude(key(1), "it does not answer".into());
+        known.exclude(key(1), "it does not answer".into());
         known.forget_above(11);
         let unsaved = known.take_unsaved();
         let first = unsaved[&key(1)].clone().unwrap();
         assert_eq!((first.announced_at, first.left_out.as_deref()), (10, Some("it does not answer")));
         assert_eq!(unsaved[&key(2)], None);
-        known.leave_out(key(1), "it does not answer".into());
+        known.exclude(key(1), "it does not answer".into());
         assert!(known.take_unsaved().is_empty(), "nothing new was said");
     }
 
@@ -272,5 +250,23 @@ mod tests {
         known.insert(pool(1), 10);
         known.insert(Discovered { product: Product::SushiswapV2, ..pool(1) }, 11);
         assert_eq!(known.get(key(1)).unwrap().product, Product::UniswapV2);
+    }
+
+    #[test]
+    fn excluded_pools_are_counted_however_they_come_and_go() {
+        let mut known = Known::default();
+        (1..=5).for_each(|byte| known.insert(pool(byte), byte.into()));
+        (2..=5).for_each(|byte| assert!(known.exclude(key(byte), "it does not answer".into())));
+        assert!(!known.exclude(key(9), "it was never announced".into()), "nothing is known of it");
+        known.include(key(2));
+        known.remove(key(3));
+        let saved = known.take_unsaved().remove(&key(4)).flatten().unwrap();
+        known.restore(saved);
+        assert_eq!(known.excluded(), 2);
+        assert_eq!(known.excluded_examples(9).len(), 2);
+        known.forget_above(4);
+        assert_eq!(known.excluded(), 1);
+        known.include_all(|_| true);
+        assert_eq!(known.excluded(), 0);
     }
 }

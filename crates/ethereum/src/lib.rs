@@ -1,11 +1,11 @@
-//! Follows an Ethereum node: transports, discovery, synchronisation, reorganisations. The only crate that talks to nodes.
+//! Follows an Ethereum node: transports, discovery, synchronisation, reorganisations. No other crate talks to nodes.
 //!
-//! [`Node`] asks; [`Follower`] keeps an `Arc<Market>` at the node's head and publishes one per block. What can be decided
-//! without a node — which logs matter, what they do to a pool, where two chains part, how large the next range is — is
-//! pure code with tests of its own; the rest is I/O around it.
+//! [`Node`] asks nodes; [`Follower`] keeps an `Arc<Market>` at the node's head and publishes one per block. Decisions that need
+//! no node (the logs to follow, their effect on a pool, where two chains diverge, the size of the next range) are pure code
+//! with their own tests.
 //!
-//! Nothing that a node, token, factory or pool answers panics here: it is an error that names what was wrong, and the work
-//! is tried again.
+//! No answer of a node, token, factory or pool causes a panic: it is an error that names the reason, and the work is tried
+//! again.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 mod any_answer;

@@ -1,54 +1,54 @@
-//! How far the lists of pools that contracts keep have been read. Pure.
+//! Progress of reading the lists of pools that contracts keep. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use braid_primitives::Address;
 use braid_store::market::ListRecord;
 
-/// Most entries that a list is believed to have: mainnet's largest has a thousandth of it of each kind.
+/// Most entries of a plausible list: a thousand times the largest of each kind on mainnet.
 pub(crate) const MOST_ENTRIES: u64 = 100_000;
 
-/// Heights remembered of one list.
+/// Most heights that are kept of one list.
 const MOST_MARKS: usize = 256;
 
-/// Lists by their keepers.
+/// Progress by contract.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lists {
-    /// Height, and number of entries read by then, ascending.
+    /// Heights and numbers of entries read by then, ascending.
     read: BTreeMap<Address, Vec<(u64, u64)>>,
-    /// Lists that may be longer than was read.
+    /// Contracts whose lists may have more entries.
     due: BTreeSet<Address>,
 }
 
 impl Lists {
-    /// Lists to read, of which some were read before. All are due: they may have grown since.
+    /// Starts from the stored progress of some lists. All lists are due, since they may have grown.
     pub(crate) fn new(keepers: impl IntoIterator<Item = Address>, stored: &[ListRecord]) -> Self {
         let due: BTreeSet<Address> = keepers.into_iter().collect();
         let known = stored.iter().filter(|list| due.contains(&list.keeper));
         Self { read: known.map(|list| (list.keeper, list.read.clone())).collect(), due }
     }
 
-    /// Every list that was read, for the database.
+    /// Returns the progress of every list, to be stored.
     pub(crate) fn all(&self) -> Vec<ListRecord> {
         self.read.iter().map(|(keeper, read)| ListRecord { keeper: *keeper, read: read.clone() }).collect()
     }
 
-    /// Lists that may be longer than was read.
+    /// Returns the contracts whose lists may have more entries.
     pub(crate) const fn due(&self) -> &BTreeSet<Address> {
         &self.due
     }
 
-    /// A list may have grown.
+    /// Notes that a list may have grown.
     pub(crate) fn set_due(&mut self, keeper: Address) {
         self.due.insert(keeper);
     }
 
-    /// How many entries of a list have been read.
+    /// Returns how many entries of a list were read.
     pub(crate) fn count(&self, keeper: Address) -> u64 {
         self.read.get(&keeper).and_then(|read| read.last()).map_or(0, |(_, count)| *count)
     }
 
-    /// At a height, a list was read up to a number of entries; `whole` when that is all of it.
+    /// Notes that a number of entries was read at a height; `whole` if these are all.
     pub(crate) fn note(&mut self, keeper: Address, height: u64, count: u64, whole: bool) {
         let read = self.read.entry(keeper).or_default();
         read.retain(|(at, _)| *at < height);
@@ -64,7 +64,7 @@ impl Lists {
         }
     }
 
-    /// Forgets what was read in blocks above a height: they were replaced. A list that is not known to have stood still is due.
+    /// Drops the progress above a height, because those blocks were replaced. A list that grew in them is due.
     pub(crate) fn forget_above(&mut self, height: u64) {
         for (keeper, read) in &mut self.read {
             let before = read.len();
@@ -75,7 +75,7 @@ impl Lists {
         }
     }
 
-    /// Forgets everything: every list is due.
+    /// Drops all progress: every list is due.
     pub(crate) fn clear(&mut self) {
         self.due.extend(self.read.keys().copied());
         self.read.clear();

@@ -1,4 +1,4 @@
-//! What tokens say of themselves, made safe. Tokens are hostile: nothing they answer is trusted further than it decodes.
+//! Reads names, symbols and decimals of tokens. Tokens are hostile: their answers are bounded and cleaned.
 
 use alloy::sol_types::SolCall;
 use braid_primitives::{Address, B256, Bytes, Token, U256};
@@ -6,13 +6,13 @@ use braid_protocols::Call;
 
 use crate::{Node, NodeError};
 
-/// Longest symbol that is kept, in characters.
+/// Longest symbol, in characters; longer ones are cut.
 pub const MAX_SYMBOL_CHARS: usize = 32;
 
-/// Longest name that is kept, in characters.
+/// Longest name, in characters; longer ones are cut.
 pub const MAX_NAME_CHARS: usize = 96;
 
-/// Most decimals that a token may have: 10^36 atomic units still leave 40 digits of a 256-bit amount.
+/// Most decimals of a token: 10^36 atomic units leave 40 digits of a 256-bit amount.
 pub const MAX_DECIMALS: u8 = 36;
 
 mod abi {
@@ -25,7 +25,7 @@ mod abi {
 
 const CALLS: usize = 3;
 
-/// Reads tokens at a block; `None` for a token without usable decimals, whose pools are left out.
+/// Reads tokens at a block; `None` for a token without usable decimals, whose pools are excluded.
 pub(crate) async fn read_tokens(
     node: &Node,
     block_hash: B256,
@@ -59,10 +59,10 @@ fn decimals_of(answer: &[u8]) -> Option<u8> {
     u8::try_from(U256::from_be_slice(word)).ok().filter(|decimals| *decimals <= MAX_DECIMALS)
 }
 
-/// A text from an answer: an ABI `string`, or a `bytes32` padded with zeros as MKR and others give. Never more than
-/// `max_chars` characters; without control characters and those that reorder or hide text; empty where there is none.
+/// Decodes a text: an ABI `string`, or a `bytes32` padded with zeros (MKR and others). Cuts it to `max_chars` characters, and
+/// removes control characters and those that reorder or hide text. Empty if there is none.
 fn text(answer: &[u8], max_chars: usize) -> String {
-    // Four bytes a character at most, and as many again for those that are dropped.
+    // At most four bytes per character, and as many again for dropped ones.
     let bytes = raw_text(answer);
     let bytes = bytes.get(..max_chars * 8).unwrap_or(bytes);
     let text = String::from_utf8_lossy(bytes);

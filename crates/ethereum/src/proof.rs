@@ -1,4 +1,4 @@
-//! Asks the chain whether pools exist that only a snapshot told of.
+//! Asks the chain to confirm pools that only a snapshot contains.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,21 +8,21 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::{Catalog, Node, NodeError};
 
-/// How many blocks' announcements are asked for at once.
+/// Blocks whose announcements are asked for at once.
 const BLOCKS_AT_ONCE: usize = 4;
 
-/// What the chain says of a pool.
+/// The chain's answer about a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// It is what it was said to be.
+    /// The pool is as the snapshot says.
     Given,
     /// It is not.
     Refuted,
-    /// Nothing: no contract can be asked, or none is there.
+    /// No contract can be asked, or there is none at the address.
     None,
 }
 
-/// Asks the factories of pools.
+/// Asks the factories of pools to confirm them.
 pub(crate) async fn by_factories(
     node: &Node,
     block_hash: B256,
@@ -33,7 +33,7 @@ pub(crate) async fn by_factories(
     let mut answers = node.read(block_hash, calls).await?.into_iter();
     let judge = |asked: &Vec<Prediction>| {
         let said: Vec<_> = asked.iter().map(|_| answers.next().flatten()).collect();
-        // an account without code answers nothing
+        // An account without code answers nothing.
         if said.iter().all(|said| said.as_ref().is_some_and(|said| said.is_empty())) {
             return Proof::None;
         }
@@ -46,7 +46,7 @@ pub(crate) async fn by_factories(
     Ok(asked.iter().map(judge).collect())
 }
 
-/// What was announced in some blocks; `None` for a block of which the node gives no logs.
+/// Returns the pools that were announced in some blocks; `None` for a block whose logs the node does not have.
 pub(crate) async fn announced_in(
     node: &Node,
     catalog: &Catalog,

@@ -1,4 +1,4 @@
-//! Which pools are wanted at all: lists of tokens and pools, and a floor under what a pool holds. Pure.
+//! Rules for the pools of the market: lists of tokens and pools, and a floor on the ether that a pool holds. Pure.
 
 use std::collections::BTreeSet;
 
@@ -6,29 +6,29 @@ use alloy::primitives::Log;
 use braid_primitives::{Address, NATIVE_ETHER, PoolKey, WETH, is_native_ether};
 use braid_protocols::{Discovered, PoolState, Product};
 
-/// Rules of the configuration. By default everything is wanted.
+/// Rules of the configuration. By default every pool is accepted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PoolRules {
-    /// A pool of ether that holds less of it than this, in ether, is left out until it changes. Pools without ether, and pools
-    /// whose holdings their state does not tell, are not judged.
+    /// Pools of ether that hold less of it than this, in ether, are excluded until they change. Pools without ether, and pools
+    /// whose state does not contain their holdings, are not affected.
     pub min_ether: f64,
-    /// Pools with one of these coins are left out.
+    /// Pools with one of these coins are excluded.
     pub deny_tokens: BTreeSet<Address>,
-    /// These pools are left out.
+    /// These pools are excluded.
     pub deny_pools: BTreeSet<PoolKey>,
-    /// When not empty, only pools are taken whose coins are all among these. Ether and wrapped ether always are.
+    /// If not empty, only pools whose coins are all among these are accepted. Ether and wrapped ether always are.
     pub allow_tokens: BTreeSet<Address>,
-    /// These pools are taken whatever the other rules say.
+    /// These pools are accepted whatever the other rules say.
     pub allow_pools: BTreeSet<PoolKey>,
 }
 
-/// Why a pool of a product that is not followed is not wanted.
+/// Returns why pools of a product that is not followed are excluded.
 pub(crate) fn denied(product: Product) -> String {
     format!("the configuration denies {}", product.id())
 }
 
 impl PoolRules {
-    /// Why a pool is not wanted, from what never changes about it.
+    /// Returns why a pool is excluded by properties that never change.
     pub(crate) fn refuse(&self, pool: &Discovered) -> Option<&'static str> {
         if self.allow_pools.contains(&pool.key) {
             return None;
@@ -43,7 +43,7 @@ impl PoolRules {
         if pool.coins.iter().any(denied) {
             return Some("the configuration denies one of its tokens");
         }
-        // the token of a pool of others is no reason against them
+        // A pool's own share token needs no permission.
         let own = |coin: &Address| pool.coins.len() > 2 && *coin == pool.key.contract;
         let allowed = |coin: &Address| self.allow_tokens.contains(coin) || is_ether(coin) || own(coin);
         if !self.allow_tokens.is_empty() && !pool.coins.iter().all(allowed) {
@@ -52,7 +52,7 @@ impl PoolRules {
         None
     }
 
-    /// Why a pool in this state is not wanted.
+    /// Returns why a pool in this state is excluded.
     pub(crate) fn refuse_state(&self, pool: &Discovered, state: &PoolState) -> Option<&'static str> {
         if self.min_ether <= 0.0 || self.allow_pools.contains(&pool.key) {
             return None;
@@ -60,23 +60,21 @@ impl PoolRules {
         let held = ether_held(pool, state)?;
         (held < self.min_ether).then_some("it holds less ether than the configured floor")
     }
-}
 
-impl PoolRules {
-    /// Whether logs of a pool that was refused tell all of its state, and that it is refused for the same reason: it need not be read. The
-    /// newest log comes first.
+    /// Returns whether logs of an excluded pool determine its state, and the state is excluded for the same reason: the pool
+    /// need not be read then. The newest log comes first.
     pub(crate) fn still_refuse<'a>(
         &self,
         pool: &Discovered,
         reason: &str,
         newest_first: impl IntoIterator<Item = &'a Log>,
     ) -> bool {
-        let told = newest_first.into_iter().find_map(|log| pool.product.state_told(log));
-        told.and_then(|state| self.refuse_state(pool, &state)).is_some_and(|now| now == reason)
+        let state = newest_first.into_iter().find_map(|log| pool.product.state_from_log(log));
+        state.and_then(|state| self.refuse_state(pool, &state)).is_some_and(|now| now == reason)
     }
 }
 
-/// The ether that a pool of ether and another coin holds, where its state tells. Floating point: it only sorts out.
+/// Returns the ether that a pool holds, if its state contains that. Floating point is enough for the floor.
 fn ether_held(pool: &Discovered, state: &PoolState) -> Option<f64> {
     let side = pool.coins.iter().position(|coin| *coin == WETH)?;
     let wei = pool.product.holds(state, u8::try_from(side).ok()?)?;

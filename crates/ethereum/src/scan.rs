@@ -1,4 +1,4 @@
-//! Scans a span of blocks for logs: several ranges at once, of the size that the node accepts, given in the order of blocks.
+//! Scans blocks for logs: several ranges at once, as large as the node accepts, returned in the order of blocks.
 
 use std::{
     collections::VecDeque,
@@ -10,38 +10,38 @@ use tokio::{sync::oneshot, time::sleep_until};
 
 use crate::{DiscoveryProgress, Node, NodeError, node::PlacedLog, spans::Segment};
 
-/// How often a running scan says in the log where it is.
+/// How often a running scan logs its progress.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
-/// Time after which the rest can be estimated.
+/// Time after which the remaining time is estimated.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(20);
 
-/// A scan that takes longer than this is worth a word of advice.
+/// Remaining time from which a scan logs advice.
 const LONG: Duration = Duration::from_secs(10 * 60);
 
-/// Ranges under way at once. Beyond what a node answers in a moment they wait for each other.
+/// Most ranges under way at once.
 const RANGES_AT_ONCE: usize = 6;
 
-/// The same where every event of every pool is asked for: answers are megabytes.
+/// The same if every event of every pool is asked for: answers are megabytes.
 const LARGE_RANGES_AT_ONCE: usize = 2;
 
-/// Between two ranges that are asked for: 30 a second at most, whatever the node allows.
+/// Time between two ranges: at most 30 a second, even if the node allows more.
 const BETWEEN_RANGES: Duration = Duration::from_millis(33);
 
-/// A range, and what came of it.
+/// A range, and its result.
 type Answer = (Segment, Result<Vec<PlacedLog>, NodeError>);
 
-/// A scan under way. It stands where it is when a request fails, and goes on from there.
+/// A scan under way. After a failed request it goes on from the same range.
 pub(crate) struct Scan {
     node: Node,
-    /// What is not asked for yet; the first one is under way.
+    /// Blocks not asked for yet.
     segments: VecDeque<Segment>,
     running: FuturesOrdered<BoxFuture<'static, Answer>>,
     next_at: tokio::time::Instant,
-    /// The first block whose logs some node has, as far as known.
+    /// First block whose logs a node has, as far as known.
     first_logs: u64,
     progress: DiscoveryProgress,
-    /// Blocks that were asked for and answered, and the time that took.
+    /// Number of blocks that were answered.
     searched: u64,
     started: Instant,
     reported: Instant,
@@ -53,12 +53,12 @@ pub(crate) struct Part {
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) logs: Vec<PlacedLog>,
-    /// No node has the logs of these blocks any more.
+    /// Whether no node has the logs of these blocks any more.
     pub(crate) pruned: bool,
 }
 
 impl Scan {
-    /// A scan of segments in order.
+    /// A scan of segments, in order.
     pub(crate) fn new(node: &Node, segments: Vec<Segment>) -> Self {
         let from = segments.first().map_or(0, |segment| segment.from);
         let to = segments.last().map_or(0, |segment| segment.to);
@@ -82,7 +82,7 @@ impl Scan {
         self.progress
     }
 
-    /// The logs of the next range; `None` when the span is done.
+    /// Returns the logs of the next range; `None` when all segments are done.
     pub(crate) async fn next(&mut self) -> Result<Option<Part>, NodeError> {
         loop {
             let room = self.has_room();
@@ -134,7 +134,7 @@ impl Scan {
     fn ask_for_more(&mut self) {
         let Some(segment) = self.segments.front_mut() else { return };
         let (blocks, _) = self.node.range_blocks(segment.from, &segment.filter);
-        // Blocks without logs are passed over at once.
+        // Blocks whose logs were pruned are skipped at once.
         let blocks = blocks.max(self.first_logs.saturating_sub(segment.from));
         let to = segment.from.saturating_add(blocks - 1).min(segment.to);
         let range = Segment { to, ..segment.clone() };
@@ -166,7 +166,7 @@ impl Scan {
         self.report();
     }
 
-    /// Says once what a long search costs, and what to do about it.
+    /// Logs once how long the scan takes, and what to do about it.
     fn advise(&mut self, left: Duration) {
         if self.advised || left < LONG {
             return;
@@ -176,8 +176,8 @@ impl Scan {
         tracing::warn!(
             minutes_left = left.as_secs() / 60,
             blocks_a_request = blocks,
-            "the search for pools takes long at this node; quotes use the pools that are known so far. Name a node that gives \
-             logs of longer ranges, or start from a snapshot of the market (--snapshot, docs/internals/following.md)"
+            "the search for pools takes long at this node; quotes use the pools found so far. Name a node that accepts longer \
+             ranges of logs, or start from a snapshot of the market (--snapshot, docs/internals/following.md)"
         );
     }
 
@@ -192,8 +192,8 @@ impl Scan {
     }
 }
 
-/// Asks for a range in a task of its own, which ends when nobody waits for it any more: what is under way goes on while
-/// the one who scans does something else.
+/// Asks for a range in a task, so that it proceeds while the caller does something else. The task ends when the result is no
+/// longer wanted.
 fn ask(node: Node, range: Segment) -> BoxFuture<'static, Answer> {
     let (mut done, answer) = oneshot::channel();
     let asked = range.clone();
@@ -202,7 +202,7 @@ fn ask(node: Node, range: Segment) -> BoxFuture<'static, Answer> {
             () = done.closed() => return,
             logs = node.logs_between(asked.from, asked.to, &asked.filter) => logs,
         };
-        // Whoever asked may be gone by now.
+        // The receiver may be gone by now.
         let _ = done.send(logs);
     });
     Box::pin(async move {

@@ -1,4 +1,4 @@
-//! Whether a snapshot is of the node's chain: its block, and a sample of its pools.
+//! Checks that a snapshot is of the node's chain, by its block and a sample of its pools.
 
 use std::{
     collections::BTreeSet,
@@ -14,7 +14,7 @@ use crate::{
     proof::{Proof, announced_in, by_factories},
 };
 
-/// Pools that are looked up before a snapshot is used. Every other one is looked up before it joins a market.
+/// Pools that are confirmed before a snapshot is used. Every other one is confirmed before it joins a market.
 const SAMPLE: usize = 64;
 
 /// Why a snapshot is not used.
@@ -23,7 +23,7 @@ pub enum SnapshotMismatch {
     /// The node does not answer.
     #[error(transparent)]
     Node(#[from] NodeError),
-    /// The node is not there yet.
+    /// The node has not reached the snapshot's block.
     #[error(
         "the snapshot is of block {block} and the node is at block {head}: wait for the node, or take an older snapshot"
     )]
@@ -33,27 +33,24 @@ pub enum SnapshotMismatch {
         /// The node's newest.
         head: u64,
     },
-    /// The block is not the node's.
+    /// The node has another block at that height.
     #[error("the snapshot is of another chain: the node has another block at height {block}")]
     OtherChain {
         /// Height.
         block: u64,
     },
-    /// A pool was never announced.
+    /// A pool does not exist.
     #[error("the snapshot is not to be trusted: the chain knows nothing of its pool {pool}")]
     Refuted {
         /// The pool.
         pool: PoolKey,
     },
-    /// Nothing can be looked up.
+    /// No pool can be confirmed.
     #[error("the snapshot cannot be checked: the node has none of the logs that announced its pools")]
     NoProof,
 }
 
-/// Holds a snapshot against a node: its block must be the node's, and a sample of its pools must have been announced.
-///
-/// # Errors
-/// [`SnapshotMismatch`].
+/// Checks a snapshot against a node: the node must have its block, and confirm a sample of its pools.
 pub async fn check_snapshot(node: &Node, snapshot: &Snapshot) -> Result<(), SnapshotMismatch> {
     let head = node.latest_block().await?;
     let block = snapshot.block.number;
@@ -75,7 +72,7 @@ pub async fn check_snapshot(node: &Node, snapshot: &Snapshot) -> Result<(), Snap
     let catalog = Catalog::new(braid_protocols::Product::ALL);
     let heights: BTreeSet<u64> = silent.iter().map(|known| known.announced_at).collect();
     let announced = announced_in(node, &catalog, heights).await?;
-    // a node may have dropped old logs, and say nothing rather than that
+    // A node may have pruned old logs, and return none instead of an error.
     let known_from = announced.iter().find(|(_, pools)| pools.as_ref().is_some_and(|pools| !pools.is_empty()));
     let known_from = known_from.map(|(height, _)| *height);
     if known_from.is_none() && silent.len() == sample.len() && !sample.is_empty() {
@@ -92,7 +89,7 @@ pub async fn check_snapshot(node: &Node, snapshot: &Snapshot) -> Result<(), Snap
     Ok(())
 }
 
-/// Some of the pools, which nobody can foresee; those that would join a market first.
+/// Returns a random sample of pools; those that would join a market come first.
 fn sample(known: &[KnownPool]) -> Vec<&KnownPool> {
     let dice = RandomState::new();
     let mut all: Vec<&KnownPool> = known.iter().collect();

@@ -1,20 +1,23 @@
-//! Which blocks each source still has to be looked up in. Pure.
+//! The blocks in which each source is still to be searched. Pure.
 //!
-//! Every factory has a span of its own, so that a search goes on where it stopped, and a product that a later version adds is
-//! searched for from its factory's deployment while the others are not searched again.
+//! Every factory has its own span, so that a search goes on where it stopped, and a product that a later version adds is
+//! searched from its factory's deployment without searching the others again.
 
 use std::collections::BTreeMap;
 
 use braid_primitives::{Address, B256};
 use braid_store::market::SourceSpan;
 
-use crate::{Catalog, node::LogFilter};
+use crate::{
+    catalog::{Catalog, distinct},
+    node::LogFilter,
+};
 
 /// Spans by source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spans(BTreeMap<(Address, B256), SourceSpan>);
 
-/// A run of blocks in which the same sources are looked up.
+/// Blocks in which the same sources are searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) from: u64,
@@ -23,8 +26,8 @@ pub(crate) struct Segment {
 }
 
 impl Spans {
-    /// The spans of a catalog's sources: those stored before are taken up, others end at `head`. Sources that are no longer in
-    /// the catalog are dropped.
+    /// Returns the spans of a catalog's sources: the stored ones, and new ones up to `head`. Stored sources that are not in the
+    /// catalog are dropped.
     pub(crate) fn new(catalog: &Catalog, start_block: Option<u64>, head: u64, stored: &[SourceSpan]) -> Self {
         let stored: BTreeMap<_, _> = stored.iter().map(|span| ((span.emitter, span.topic0), *span)).collect();
         let span = |(emitter, topic0, deployment)| {
@@ -36,36 +39,31 @@ impl Spans {
         Self(catalog.source_list().into_iter().map(span).collect())
     }
 
-    /// Every span, for the database.
+    /// Returns every span, to be stored.
     pub(crate) fn all(&self) -> Vec<SourceSpan> {
         self.0.values().copied().collect()
     }
 
-    /// Blocks that have to be looked up in for some source.
+    /// Returns the number of blocks to search.
     pub(crate) fn blocks_left(&self) -> u64 {
         self.segments().iter().map(|segment| segment.to - segment.from + 1).fold(0, u64::saturating_add)
     }
 
-    /// What is left to do, in the order of blocks, each block once: a source joins where its own span begins.
+    /// Returns the blocks to search in order, each once, with the sources whose spans contain it.
     pub(crate) fn segments(&self) -> Vec<Segment> {
         let open: Vec<&SourceSpan> = self.0.values().filter(|span| span.next_block <= span.last_block).collect();
-        let mut cuts: Vec<u64> =
-            open.iter().flat_map(|span| [span.next_block, span.last_block.saturating_add(1)]).collect();
-        cuts.sort_unstable();
-        cuts.dedup();
+        let cuts = distinct(open.iter().flat_map(|span| [span.next_block, span.last_block.saturating_add(1)]));
         let segment = |(from, end): (&u64, &u64)| {
             let active = || open.iter().filter(|span| span.next_block <= *from && *from <= span.last_block);
-            let mut emitters: Vec<Address> = active().map(|span| span.emitter).collect();
-            let mut topics: Vec<B256> = active().map(|span| span.topic0).collect();
-            for_sets(&mut emitters);
-            for_sets(&mut topics);
+            let emitters = distinct(active().map(|span| span.emitter));
+            let topics = distinct(active().map(|span| span.topic0));
             let filter = LogFilter { emitters, topics };
             (!filter.emitters.is_empty()).then(|| Segment { from: *from, to: end - 1, filter })
         };
         cuts.iter().zip(cuts.iter().skip(1)).filter_map(segment).collect()
     }
 
-    /// Blocks `from..=to` were searched for every source of the segment that holds them.
+    /// Notes that blocks `from..=to` were searched for every source of their segment.
     pub(crate) fn searched(&mut self, from: u64, to: u64) {
         for span in self.0.values_mut() {
             if span.next_block >= from && span.next_block <= to && span.next_block <= span.last_block {
@@ -74,17 +72,12 @@ impl Spans {
         }
     }
 
-    /// Everything is searched, up to the head at which this was found out.
+    /// Notes that all blocks were searched.
     pub(crate) fn complete(&mut self) {
         for span in self.0.values_mut() {
             span.next_block = span.next_block.max(span.last_block.saturating_add(1));
         }
     }
-}
-
-fn for_sets<T: Ord>(list: &mut Vec<T>) {
-    list.sort_unstable();
-    list.dedup();
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Reads the states of many pools at one block; the rounds of different pools share their batches.
+//! Reads the states of many pools at one block; their rounds of calls share batches.
 
 use braid_market::Market;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,33 +10,32 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::{Node, NodeError};
 
-/// How many pools are read together: bounds the memory of a round. Their calls are enough for the requests that a node is sent at once, so that
-/// a round takes as long as one of them.
+/// Pools that are read together, which bounds the memory of a round. Their calls fill the requests that a node is sent at once.
 const POOLS_AT_ONCE: usize = 2_048;
 
-/// How many of these groups are read side by side: while the last calls of one are waited for, the next is asked about.
+/// Groups that are read side by side, so that the node is busy while the last calls of one are under way.
 const GROUPS_AT_ONCE: usize = 2;
 
-/// A pool's state, and the product that it shows to be.
+/// A pool's state, and its product as the state shows it.
 pub(crate) type Read = (PoolState, Product);
 
-/// What is known of pools that are read again.
+/// Earlier states of pools that are read again.
 #[derive(Clone, Copy)]
 pub(crate) struct Base<'a> {
-    /// A market of an ancestor of the block: what never changes about its pools is taken from there.
+    /// The market of an ancestor block, from which the parts that never change are taken.
     pub(crate) market: &'a Market,
-    /// Pools of which only that can have changed since the market which no log tells.
+    /// Pools of which only parts without logs can have changed since.
     pub(crate) polled: &'a BTreeSet<PoolKey>,
 }
 
-/// Reads pools in order; an error of a pool's reader leaves that pool out. `base` holds what is known of some of them.
+/// Reads pools in order, each with its own result. `base` holds earlier states of some of them.
 pub(crate) async fn read_states(
     node: &Node,
     block_hash: B256,
     pools: &[Discovered],
     base: Option<Base<'_>>,
 ) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
-    let lens = node.lends_code(block_hash).await?;
+    let lens = node.supports_overrides(block_hash).await?;
     let mut states = Vec::with_capacity(pools.len());
     let groups = pools.chunks(POOLS_AT_ONCE).map(|group| read_group(node, block_hash, group, lens, base));
     let mut groups = stream::iter(groups.collect::<Vec<_>>()).buffered(GROUPS_AT_ONCE);
@@ -54,7 +53,7 @@ async fn read_group(
     base: Option<Base<'_>>,
 ) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     let mut states = serve(node, block_hash, Round::start(pools, lens, base)).await?;
-    // What the lens could not make out is asked call by call before it counts as unreadable.
+    // A pool that the lens could not read is read with plain calls before it counts as unreadable.
     let failed = |(pool, state): (&Discovered, &Result<Read, DecodeError>)| {
         (lens && state.is_err() && pool.product.lens_reader(pool).is_some()).then(|| pool.clone())
     };
@@ -73,6 +72,7 @@ async fn read_group(
     Ok(states)
 }
 
+/// Makes the calls of a round of readers until all are done.
 async fn serve(node: &Node, block_hash: B256, mut round: Round) -> Result<Vec<Result<Read, DecodeError>>, NodeError> {
     loop {
         let calls = round.calls();
@@ -86,7 +86,7 @@ async fn serve(node: &Node, block_hash: B256, mut round: Round) -> Result<Vec<Re
     }
 }
 
-/// The calls without repetition, and where each of them went: pools ask the same vaults, tokens and clock.
+/// Removes repeated calls; returns also the position of each call's answer. Pools ask the same vaults, tokens and clock.
 fn once_each(calls: Vec<Call>) -> (Vec<Call>, Vec<usize>) {
     let mut known: BTreeMap<(Address, Bytes), usize> = BTreeMap::new();
     let mut asked = Vec::with_capacity(calls.len());
@@ -101,13 +101,13 @@ fn once_each(calls: Vec<Call>) -> (Vec<Call>, Vec<usize>) {
     (asked, places)
 }
 
-/// Readers that are being served together. Pure.
+/// Readers whose calls are made together. Pure.
 struct Round {
     slots: Vec<Slot>,
 }
 
 enum Slot {
-    /// The reader, the calls that it waits for, and the product that the pool was announced as, or read as before.
+    /// The reader, the calls that it waits for, and the pool's product as announced or as read before.
     Reading(Box<dyn StateReader>, Vec<Call>, Product),
     Done(Result<Read, DecodeError>),
 }
@@ -118,7 +118,7 @@ impl Round {
         let polled = |pool: &Discovered| base.is_some_and(|base| base.polled.contains(&pool.key));
         let slot = |pool: &Discovered| {
             let was = was(pool);
-            // A pool that was read is known better than its announcement, which may speak for several products.
+            // An announcement may stand for several products; an earlier read shows which.
             let product = was.map_or(pool.product, |was| was.product);
             let short = if lens { product.lens_reader(pool) } else { None };
             let long = || match was {
@@ -135,7 +135,7 @@ impl Round {
         Self { slots: pools.iter().map(slot).collect() }
     }
 
-    /// The calls of every unfinished reader, one after another.
+    /// Returns the calls of every unfinished reader, one after another.
     fn calls(&self) -> Vec<Call> {
         let calls = |slot: &Slot| match slot {
             Slot::Reading(_, calls, _) => calls.clone(),
@@ -144,16 +144,16 @@ impl Round {
         self.slots.iter().flat_map(calls).collect()
     }
 
-    /// Gives every unfinished reader its part of the answers.
+    /// Passes every unfinished reader its part of the answers.
     fn feed(&mut self, answers: &[Option<Bytes>]) {
         let mut rest = answers;
         for slot in &mut self.slots {
             let Slot::Reading(reader, calls, announced) = slot else { continue };
-            // Fewer answers than calls only if the node client broke its word; the reader then says so.
+            // There are as many answers as calls; otherwise the reader fails.
             let (mine, others) = rest.split_at(calls.len().min(rest.len()));
             rest = others;
             match reader.feed(mine) {
-                // A reader that asks for nothing would never end.
+                // A reader without calls would never end.
                 Ok(ReadProgress::Calls(next)) if next.is_empty() => {
                     *slot = Slot::Done(Err(DecodeError::AnswerCount { expected: 0, got: mine.len() }));
                 }

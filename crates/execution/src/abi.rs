@@ -120,7 +120,7 @@ impl From<&Permit> for IExecutionProxy::Permit {
     }
 }
 
-/// The swap along a path that an order of one input and one output is.
+/// Turns an order of one input and one output into a swap along a path.
 fn swap_of(order: &Order) -> IExecutionProxy::Swap {
     let first =
         |list: &[TokenAmount]| list.first().map_or((Address::ZERO, U256::ZERO), |entry| (entry.token, entry.amount));
@@ -158,7 +158,7 @@ pub fn execute_calldata(order: &Order, program: &Bytes) -> Bytes {
     IExecutionProxy::executeCall { order: order.into(), program: program.clone() }.abi_encode().into()
 }
 
-/// What the recipient gained of each output, from the proxy's answer to any of its calls; `None` where the bytes are no such answer.
+/// Returns what the recipient gained of each output, from the proxy's answer to any of its calls; `None` where the bytes are no such answer.
 ///
 /// A path answers with one word, which is what its last pool paid; steps answer with a list, each the lower of what was paid to the
 /// recipient and what its balance grew by.

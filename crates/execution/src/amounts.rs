@@ -5,7 +5,7 @@ use braid_primitives::{BPS, U256};
 /// The highest slippage tolerance that a request may carry, in basis points.
 pub const MAX_SLIPPAGE_BPS: u16 = 5_000;
 
-/// The least amount that an order accepts: `floor(expected × (10⁴ − slippage) / 10⁴)`.
+/// Returns the least amount that an order accepts: `floor(expected × (10⁴ − slippage) / 10⁴)`.
 ///
 /// A slippage above 10⁴ counts as 10⁴. The result may be zero for a few atomic units; such an order is refused
 /// by [`Order::validate`](crate::Order::validate), as the proxy refuses a zero minimum.
@@ -21,7 +21,7 @@ pub fn minimum_amount(expected: U256, slippage_bps: u16) -> U256 {
     part_of(expected, kept)
 }
 
-/// The most that an order sells to buy an amount: `ceil(expected × (10⁴ + slippage) / 10⁴)`.
+/// Returns the most that an order sells to buy an amount: `ceil(expected × (10⁴ + slippage) / 10⁴)`.
 ///
 /// ```
 /// # use braid_execution::maximum_amount;

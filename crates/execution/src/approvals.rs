@@ -27,7 +27,7 @@ pub const ZERO_RESET_TOKENS: [Address; 4] = [
     address!("80fB784B7eD66730e8b1DBd9820aFD29931aab03"),
 ];
 
-/// Whether a token refuses to change a non-zero allowance to another non-zero one ([`ZERO_RESET_TOKENS`]).
+/// Returns whether a token refuses to change a non-zero allowance to another non-zero one ([`ZERO_RESET_TOKENS`]).
 pub fn requires_zero_reset(token: Address) -> bool {
     ZERO_RESET_TOKENS.contains(&token)
 }
@@ -41,7 +41,7 @@ pub struct ApprovalTransaction {
     pub data: Bytes,
 }
 
-/// The approve transactions that let `spender` take `amount` of `token`, in the order in which to send them.
+/// Returns the approve transactions that let `spender` take `amount` of `token`, in the order in which to send them.
 ///
 /// With a known allowance: none if it suffices, a reset to zero first where the token demands it and the
 /// allowance is not zero. With an unknown allowance (`None`): the reset is put first wherever the token demands it,

@@ -11,16 +11,15 @@
 //! | fast | 7 | 2.28 |
 //! | urgent | 10 | 3.25 |
 //!
-//! A dearer tier never bids less than a cheaper one.
+//! A dearer tier never bids less than a cheaper one, since priority fees never fall from one tier to the next.
 
 use braid_primitives::GasTier;
-use serde::{Deserialize, Serialize};
 
 /// The denominator of EIP-1559's rule: a full block raises the base fee by an eighth.
 const BASE_FEE_CHANGE_DENOMINATOR: u64 = 8;
 
 /// What a tier bids, in wei per gas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fees {
     /// `maxPriorityFeePerGas`: what the builder of the block gets.
     pub max_priority_fee_per_gas: u64,
@@ -31,25 +30,29 @@ pub struct Fees {
 }
 
 impl Fees {
-    /// What a unit of gas is expected to cost in the next block: base fee plus priority fee.
+    /// Returns the fees of a tier, from the next block's base fee and the tier's priority fee, in wei per gas.
+    ///
+    /// ```
+    /// # use braid_execution::fees::Fees;
+    /// # use braid_primitives::GasTier;
+    /// let standard = Fees::of(GasTier::Standard, 1_000_000_000, 200_000_000);
+    /// assert_eq!(standard.expected_per_gas(), 1_200_000_000);
+    /// assert_eq!(standard.max_fee_per_gas, 1_802_032_470 + 200_000_000);
+    /// ```
+    pub fn of(tier: GasTier, base_fee_per_gas: u64, max_priority_fee_per_gas: u64) -> Self {
+        let later = base_fee_after_full_blocks(base_fee_per_gas, full_blocks_outlived(tier));
+        let max_fee_per_gas = later.saturating_add(max_priority_fee_per_gas);
+        Self { max_priority_fee_per_gas, max_fee_per_gas, base_fee_per_gas }
+    }
+
+    /// Returns what a unit of gas is expected to cost in the next block: base fee plus priority fee.
     pub fn expected_per_gas(&self) -> u64 {
         self.base_fee_per_gas.saturating_add(self.max_priority_fee_per_gas).min(self.max_fee_per_gas)
     }
 }
 
-/// The fees of every tier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tiers([Fees; 4]);
-
-impl Tiers {
-    /// The fees of one tier.
-    pub const fn get(&self, tier: GasTier) -> Fees {
-        self.0[tier as usize]
-    }
-}
-
-/// How many full blocks in a row a tier's maximum fee outlives.
-pub const fn full_blocks_outlived(tier: GasTier) -> u32 {
+/// Returns how many full blocks in a row a tier's maximum fee outlives.
+const fn full_blocks_outlived(tier: GasTier) -> u32 {
     match tier {
         GasTier::Slow => 3,
         GasTier::Standard => 5,
@@ -58,34 +61,8 @@ pub const fn full_blocks_outlived(tier: GasTier) -> u32 {
     }
 }
 
-/// The fees of every tier, from the next block's base fee and each tier's priority fee, cheapest tier first, in wei per gas.
-///
-/// A priority fee below that of a cheaper tier is raised to it.
-///
-/// ```
-/// # use braid_execution::fees;
-/// # use braid_primitives::GasTier;
-/// let tiers = fees::tiers(1_000_000_000, [50_000_000, 200_000_000, 900_000_000, 3_000_000_000]);
-/// let standard = tiers.get(GasTier::Standard);
-/// assert_eq!(standard.expected_per_gas(), 1_200_000_000);
-/// assert_eq!(standard.max_fee_per_gas, 1_802_032_470 + 200_000_000);
-/// ```
-pub fn tiers(next_base_fee_per_gas_wei: u64, priority_fee_per_gas_wei: [u64; 4]) -> Tiers {
-    let mut least = 0;
-    Tiers(GasTier::ALL.map(|tier| {
-        let priority = priority_fee_per_gas_wei[tier as usize].max(least);
-        least = priority;
-        let base = base_fee_after_full_blocks(next_base_fee_per_gas_wei, full_blocks_outlived(tier));
-        Fees {
-            max_priority_fee_per_gas: priority,
-            max_fee_per_gas: base.saturating_add(priority),
-            base_fee_per_gas: next_base_fee_per_gas_wei,
-        }
-    }))
-}
-
-/// The base fee after `blocks` full blocks, by EIP-1559's own integer rule.
-pub fn base_fee_after_full_blocks(base_fee_per_gas_wei: u64, blocks: u32) -> u64 {
+/// Returns the base fee after `blocks` full blocks, by EIP-1559's own integer rule.
+fn base_fee_after_full_blocks(base_fee_per_gas_wei: u64, blocks: u32) -> u64 {
     (0..blocks).fold(base_fee_per_gas_wei, |fee, _| fee.saturating_add((fee / BASE_FEE_CHANGE_DENOMINATOR).max(1)))
 }
 
@@ -117,22 +94,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_dearer_tier_never_bids_less(base: u64, tips: [u64; 4]) {
-            let tiers = tiers(base, tips);
-            for pair in GasTier::ALL.windows(2) {
-                let (cheap, dear) = (tiers.get(pair[0]), tiers.get(pair[1]));
+        fn a_dearer_tier_never_bids_less(base: u64, mut tips: [u64; 4]) {
+            tips.sort_unstable();
+            let fees = GasTier::ALL.map(|tier| Fees::of(tier, base, tips[tier as usize]));
+            for pair in fees.windows(2) {
+                let (cheap, dear) = (pair[0], pair[1]);
                 prop_assert!(cheap.max_priority_fee_per_gas <= dear.max_priority_fee_per_gas);
                 prop_assert!(cheap.max_fee_per_gas <= dear.max_fee_per_gas);
             }
         }
 
         #[test]
-        fn the_maximum_pays_the_priority_fee_in_full_after_the_stated_blocks(base in 0..1_000 * GWEI, tips in prop::array::uniform4(0..100 * GWEI)) {
+        fn the_maximum_pays_the_priority_fee_in_full_after_the_stated_blocks(base in 0..1_000 * GWEI, tip in 0..100 * GWEI) {
             for tier in GasTier::ALL {
-                let fees = tiers(base, tips).get(tier);
                 let later = base_fee_after_full_blocks(base, full_blocks_outlived(tier));
-                prop_assert_eq!(fees.max_fee_per_gas, later + fees.max_priority_fee_per_gas);
-                prop_assert!(fees.max_priority_fee_per_gas >= tips[tier as usize]);
+                prop_assert_eq!(Fees::of(tier, base, tip).max_fee_per_gas, later + tip);
             }
         }
     }

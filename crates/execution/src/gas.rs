@@ -6,7 +6,6 @@
 //! plain ERC-20s. It assumes the ordinary case: the allowance is what `approvals` asks for and is used up, the payer keeps
 //! some of every input, the recipient holds some of every output already, and the owner of a signature has used the word of its nonce before.
 
-mod authorization;
 mod costs;
 mod meter;
 mod walk;
@@ -15,7 +14,7 @@ use braid_market::Market;
 use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
 use braid_routing::Route;
 
-pub use authorization::Authorization;
+pub use walk::Authorization;
 
 use crate::{EncodeError, Order, Permit, Program, calldata, calldata_with_permit2};
 
@@ -59,7 +58,7 @@ pub fn estimate(
     Ok(GasEstimate { total_gas_units, gas_limit, step_gas_units: walked.step_gas_units })
 }
 
-/// The limit for a transaction that is expected to use so much before refunds: a quarter more for ticks that
+/// Returns the limit for a transaction that is expected to use so much before refunds: a quarter more for ticks that
 /// others' trades put in the way, and for outputs that the recipient has none of yet.
 fn gas_limit(used_gas_units: u64, order: &Order) -> u64 {
     let fresh_slots = 20_000 * u64::try_from(order.outputs.len()).unwrap_or(u64::MAX);
@@ -71,7 +70,7 @@ fn gas_limit(used_gas_units: u64, order: &Order) -> u64 {
         .min(MAX_GAS_LIMIT)
 }
 
-/// What must be left when a partner is offered its fee in ether, beyond what that usually takes: the proxy refuses to run with less, so
+/// Returns what must be left when a partner is offered its fee in ether, beyond what that usually takes: the proxy refuses to run with less, so
 /// that no partner can be starved (`docs/internals/program.md`, section 3).
 pub fn ether_fee_reserve(order: &Order) -> u64 {
     const RESERVE_GAS_UNITS: u64 = 75_000;
@@ -86,7 +85,7 @@ pub fn intrinsic_gas_units(calldata: &[u8]) -> u64 {
     INTRINSIC_GAS_UNITS + 4 * zero + 16 * other
 }
 
-/// The least that a transaction with this calldata pays (EIP-7623): 10 for every zero byte, 40 for every other.
+/// Returns the least that a transaction with this calldata pays (EIP-7623): 10 for every zero byte, 40 for every other.
 pub fn floor_gas_units(calldata: &[u8]) -> u64 {
     let (zero, other) = count(calldata);
     INTRINSIC_GAS_UNITS + 10 * zero + 40 * other

@@ -126,14 +126,14 @@ impl Order {
         Ok(())
     }
 
-    /// The order with what a purchase along a route sells in place of the most that it may sell.
+    /// Returns the order with what a purchase along a route sells in place of the most that it may sell.
     pub(crate) fn sold_along(&self, route: &Route) -> Self {
         let sold = route.steps.first().map(|step| step.amount_in).unwrap_or_default();
         let inputs = self.inputs.iter().map(|input| TokenAmount { amount: sold, ..*input }).collect();
         Self { inputs, ..self.clone() }
     }
 
-    /// The tokens of the order in the order of the program's token indices: inputs, then outputs.
+    /// Returns the tokens of the order in the order of the program's token indices: inputs, then outputs.
     pub fn tokens(&self) -> impl Iterator<Item = Address> + '_ {
         self.inputs.iter().chain(&self.outputs).map(|entry| entry.token)
     }
@@ -143,17 +143,17 @@ impl Order {
         self.inputs.iter().find(|input| input.token == NATIVE_ETHER).map_or(U256::ZERO, |input| input.amount)
     }
 
-    /// The inputs that need an allowance or a Permit2 signature: all but native ether.
+    /// Returns the inputs that need an allowance or a Permit2 signature: all but native ether.
     pub fn erc20_inputs(&self) -> impl Iterator<Item = &TokenAmount> {
         self.inputs.iter().filter(|input| input.token != NATIVE_ETHER)
     }
 
-    /// What an input leaves to the route once a partner fee on inputs is paid.
+    /// Returns what an input leaves to the route once a partner fee on inputs is paid.
     pub fn input_after_fee(&self, input: &TokenAmount) -> U256 {
         self.partner_fee.map_or(input.amount, |fee| fee.after_input(input.amount))
     }
 
-    /// Whether a partner is paid out of the outputs.
+    /// Returns whether a partner is paid out of the outputs.
     pub fn has_output_fee(&self) -> bool {
         self.partner_fee.is_some_and(|fee| fee.on_output && fee.bps > 0)
     }

@@ -18,7 +18,7 @@ pub struct PartnerFee {
 }
 
 impl PartnerFee {
-    /// The fee on an amount: `floor(amount × bps / 10⁴)`.
+    /// Returns the fee on an amount: `floor(amount × bps / 10⁴)`.
     ///
     /// ```
     /// # use braid_execution::PartnerFee;
@@ -32,22 +32,22 @@ impl PartnerFee {
         crate::amounts::part_of(amount, u64::from(self.bps).min(BPS))
     }
 
-    /// What an input of `amount` leaves to the route.
+    /// Returns what an input of `amount` leaves to the route.
     pub fn after_input(&self, amount: U256) -> U256 {
         if self.on_output { amount } else { amount - self.on(amount) }
     }
 
-    /// The least input that leaves `amount` to the route.
+    /// Returns the least input that leaves `amount` to the route.
     pub fn before_input(&self, amount: U256) -> U256 {
         if self.on_output { amount } else { self.before(amount) }
     }
 
-    /// The least that a route must make of an output for the recipient to get `amount`.
+    /// Returns the least that a route must make of an output for the recipient to get `amount`.
     pub fn before_output(&self, amount: U256) -> U256 {
         if self.on_output { self.before(amount) } else { amount }
     }
 
-    /// The least amount that is `left` or more after the fee: `floor((left − 1) × 10⁴ / (10⁴ − bps)) + 1`, since a fee is rounded down.
+    /// Returns the least amount that is `left` or more after the fee: `floor((left − 1) × 10⁴ / (10⁴ − bps)) + 1`, since a fee is rounded down.
     fn before(&self, left: U256) -> U256 {
         let Some(less) = left.checked_sub(U256::ONE) else { return U256::ZERO };
         let kept = U256::from(BPS.saturating_sub(u64::from(self.bps)).max(1));
@@ -58,7 +58,7 @@ impl PartnerFee {
             .saturating_add(U256::ONE)
     }
 
-    /// What the recipient gets of an output of which the route makes `amount`.
+    /// Returns what the recipient gets of an output of which the route makes `amount`.
     pub fn after_output(&self, amount: U256) -> U256 {
         if self.on_output { amount - self.on(amount) } else { amount }
     }

@@ -34,12 +34,12 @@ struct Create2 {
 /// The artifact is part of this binary; a test reads it, so that what is embedded can be read.
 static ARTIFACT: LazyLock<Artifact> = LazyLock::new(|| serde_json::from_str(TEXT).unwrap_or_default());
 
-/// Where the proxy is, on every chain.
+/// Returns where the proxy is, on every chain.
 pub fn address() -> Address {
     ARTIFACT.address
 }
 
-/// The code at [`address`] once the proxy is deployed.
+/// Returns the code at [`address`] once the proxy is deployed.
 pub fn runtime_code() -> &'static Bytes {
     &ARTIFACT.deployed_bytecode
 }
@@ -49,12 +49,12 @@ pub fn code_hash() -> B256 {
     ARTIFACT.code_hash
 }
 
-/// The code whose creation leaves [`runtime_code`].
+/// Returns the code whose creation leaves [`runtime_code`].
 pub fn creation_code() -> &'static Bytes {
     &ARTIFACT.bytecode
 }
 
-/// The CREATE2 salt.
+/// Returns the CREATE2 salt.
 pub fn salt() -> B256 {
     ARTIFACT.create2.salt
 }
@@ -64,12 +64,12 @@ pub fn deployment_calldata() -> Bytes {
     [salt().as_slice(), creation_code()].concat().into()
 }
 
-/// The ABI as the compiler writes it.
+/// Returns the ABI as the compiler writes it.
 pub fn abi_json() -> &'static Value {
     &ARTIFACT.abi
 }
 
-/// Whether code found at [`address`] is the proxy's.
+/// Returns whether code found at [`address`] is the proxy's.
 pub fn is_proxy_code(code: &[u8]) -> bool {
     keccak256(code) == code_hash()
 }

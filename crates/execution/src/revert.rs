@@ -40,7 +40,7 @@ pub fn decode(data: &[u8]) -> Revert {
     Revert { selector, name, message, step: None }
 }
 
-/// A standard error, bare text, or what is left when it is neither: a name and words.
+/// Returns a standard error, bare text, or what is left when it is neither: a name and words.
 fn plain(data: &[u8]) -> (Option<String>, String) {
     if data.is_empty() {
         return (None, "it reverted without a reason".into());
@@ -75,7 +75,7 @@ mod permit2 {
     }
 }
 
-/// The errors of Permit2 that a signed transfer can meet.
+/// Returns the errors of Permit2 that a signed transfer can meet.
 fn permit2_error(data: &[u8]) -> Option<(&'static str, &'static str)> {
     let selector = *data.first_chunk::<4>()?;
     let known = [
@@ -107,7 +107,7 @@ fn shortened(data: &[u8]) -> String {
     if data.len() > 32 { format!("{shown}… ({} bytes)", data.len()) } else { shown.to_string() }
 }
 
-/// The reason inside another error: an error of the proxy's own callbacks, or a plain one.
+/// Returns the reason inside another error: an error of the proxy's own callbacks, or a plain one.
 fn reason(data: &[u8]) -> String {
     match Errors::abi_decode(data) {
         Ok(error) => proxy_error(&error).0,

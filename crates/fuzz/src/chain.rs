@@ -1,4 +1,4 @@
-//! What a node answers: logs, what contracts return, and the JSON around it.
+//! Answers of a node: logs, return data of contracts, and the JSON around it.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use braid_protocols::{Discovered, Product, ReadProgress};
 
 use crate::samples;
 
-/// Most rounds of questions that a reader is given answers for.
+/// Maximum number of rounds for which a reader gets answers.
 const ROUNDS: usize = 12;
 
-/// Takes bytes from the front; nothing once they are used up.
+/// Takes bytes from the front; empty once they are used up.
 struct Bites<'a>(&'a [u8]);
 
 impl Bites<'_> {
@@ -36,7 +36,7 @@ fn one_of<T: Copy>(list: &[T], number: u8) -> Option<T> {
     list.get(usize::from(number) % list.len().max(1)).copied()
 }
 
-/// Logs of known pools and factories, with topics that are listened to; the rest is the fuzzer's.
+/// Feeds logs of known pools and factories, with relevant topics; the data comes from the fuzzer.
 pub(crate) fn logs(data: &[u8]) {
     let (catalog, market, mut bites) = (Catalog::new(Product::ALL), samples::market(), Bites(data));
     let sources: Vec<_> = Product::ALL.iter().flat_map(|product| product.sources()).collect();
@@ -70,7 +70,7 @@ pub(crate) fn logs_seeds() -> Vec<Vec<u8>> {
     (0..=255u8).step_by(4).map(|topic| [&[topic % 2, topic, 16][..], &[1; 128]].concat()).collect()
 }
 
-/// A reader of any product is given any answers.
+/// Feeds arbitrary answers to a reader of any product.
 pub(crate) fn answers(data: &[u8]) {
     let mut bites = Bites(data);
     let Some(product) = one_of(Product::ALL, bites.byte()) else { return };
@@ -97,7 +97,7 @@ pub(crate) fn answers(data: &[u8]) {
     }
 }
 
-/// A revert, small words, or any bytes.
+/// Returns a revert, small words, or arbitrary bytes.
 fn answer(bites: &mut Bites<'_>) -> Option<Bytes> {
     let shape = bites.byte();
     match shape % 4 {
@@ -116,7 +116,7 @@ pub(crate) fn answers_seeds() -> Vec<Vec<u8>> {
     (0..products).flat_map(|product| [5, 75].map(|shape| [&[product, 0][..], &[shape; 64]].concat())).collect()
 }
 
-/// What a node answers, in its JSON.
+/// Feeds a node's JSON.
 pub(crate) fn rpc(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         braid_ethereum::read_as_any_answer(text);

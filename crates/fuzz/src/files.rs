@@ -1,19 +1,19 @@
-//! What is read from files and from the Redis server. A checksum would keep a fuzzer from everything behind it: its bytes are taken for the
-//! text inside, and for the whole as well.
+//! Data read from files and from the Redis server. A checksum would stop the fuzzer early, so its bytes are used both
+//! as the text inside a valid frame and as the whole file.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Keccak256, U256};
 use braid_market::Market;
-use braid_store::replicas::stream::{Findings, Told};
+use braid_store::replicas::stream::{Findings, StreamState};
 
 use crate::samples;
 
-/// Bytes of the layout in front of the text: magic, version, length, checksum.
+/// Bytes of the layout before the text: magic, version, length, checksum.
 const TEXT_AT: usize = 52;
 
-/// A file with this text inside.
+/// Builds a file with this text inside.
 fn framed(magic: &[u8; 8], version: u32, text: &[u8]) -> Vec<u8> {
     let body = zstd::encode_all(text, 1).unwrap_or_default();
     let mut bytes = magic.to_vec();
@@ -40,7 +40,7 @@ pub(crate) fn market_file(data: &[u8]) {
     }
 }
 
-/// Swaps through every pool that was taken: what a file holds may be quoted on.
+/// Swaps through every accepted pool, because quotes may use a file's pools.
 fn swap_all(market: &Market) {
     for pool in market.pools().iter().take(8) {
         let at = market.block().next();
@@ -55,8 +55,8 @@ pub(crate) fn market_seeds() -> Vec<Vec<u8>> {
     vec![text_of(&bytes), bytes]
 }
 
-fn told() -> Option<Told> {
-    Told::new(Arc::new(samples::market()), [1, 2, 3, 4], Arc::new(Findings::default()), Duration::ZERO).ok()
+fn told() -> Option<StreamState> {
+    StreamState::new(Arc::new(samples::market()), [1, 2, 3, 4], Arc::new(Findings::default()), Duration::ZERO).ok()
 }
 
 pub(crate) fn stream(data: &[u8]) {
@@ -66,7 +66,7 @@ pub(crate) fn stream(data: &[u8]) {
             assert!(next.market.digest().is_ok());
         }
     }
-    let _ = Told::from_snapshot(&framed(b"BRAIDMKT", braid_market::file::VERSION, data));
+    let _ = StreamState::from_snapshot(&framed(b"BRAIDMKT", braid_market::file::VERSION, data));
 }
 
 pub(crate) fn stream_seeds() -> Vec<Vec<u8>> {

@@ -1,7 +1,8 @@
-//! One function for each decoder that meets bytes from outside. Whatever the bytes are, none may panic, and what is taken must hold what
-//! its reader promises.
+//! One function per decoder of outside bytes. No input may cause a panic, and accepted input must satisfy the reader's
+//! guarantees.
 //!
-//! `tests/smoke.rs` runs each for a moment on stable Rust. `make fuzz` runs them under libFuzzer, which needs nightly: see `fuzz/`.
+//! `tests/smoke.rs` runs each briefly on stable Rust. `make fuzz` runs them under libFuzzer, which needs nightly: see
+//! `fuzz/`.
 
 mod chain;
 mod files;
@@ -11,11 +12,11 @@ mod samples;
 /// A decoder.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name, that of its binary in `fuzz/targets`.
+    /// Name, which is also that of its binary in `fuzz/targets`.
     pub name: &'static str,
-    /// Gives it bytes.
+    /// Runs the decoder on bytes.
     pub run: fn(&[u8]),
-    /// Inputs that reach far into it.
+    /// Inputs that reach deep into it.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
@@ -30,7 +31,7 @@ pub const TARGETS: [Target; 7] = [
     Target { name: "rpc", run: chain::rpc, seeds: chain::rpc_seeds },
 ];
 
-/// Gives bytes to a target.
+/// Runs a target on bytes.
 pub fn run(name: &str, data: &[u8]) {
     for target in TARGETS.iter().filter(|target| target.name == name) {
         (target.run)(data);

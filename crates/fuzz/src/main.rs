@@ -1,4 +1,4 @@
-//! Writes the first inputs of every target into a directory of its name.
+//! Writes the seeds of every target into a directory of its name.
 
 use std::{env, fs, io, path::Path};
 

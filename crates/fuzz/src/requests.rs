@@ -1,7 +1,7 @@
-//! What clients send: requests, receipts to verify, and what a contract reverts with.
+//! Input from clients: requests, receipts to verify, and revert data of contracts.
 
 use braid_quoting::receipt;
-use braid_quoting::request::{AllowancesRequest, BalancesRequest, Body as _, BuildRequest, QuoteRequest};
+use braid_quoting::request::{AllowancesRequest, BalancesRequest, BuildRequest, QuoteRequest, Request as _};
 
 pub(crate) fn request(data: &[u8]) {
     let Ok(tree) = braid_quoting::json::parse(data) else { return };
@@ -33,7 +33,7 @@ pub(crate) fn receipt(data: &[u8]) {
 
 pub(crate) fn receipt_seeds() -> Vec<Vec<u8>> {
     let text = r#"{"receipt":1,"braid":{"version":"0.1.0","commit":null},"quote":{},"request":{},"market":{"block":{"number":1}}}"#;
-    // Error("no") as a contract says it
+    // revert data of Error("no")
     let mut revert = vec![0x08, 0xc3, 0x79, 0xa0];
     for (at, byte) in [(31, 32), (63, 2)] {
         revert.resize(4 + at, 0);

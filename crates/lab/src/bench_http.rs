@@ -10,15 +10,15 @@ use braid_lab::recorded;
 use braid_market::Market;
 use braid_primitives::{Token, TokenId, U256};
 use braid_routing::{PoolFilter, Request};
-use braid_server::{App, Config, LimitsConfig, MarketFeed, Parts, SystemClock, serve};
+use braid_server::{App, Config, LimitsConfig, MarketAges, MarketFeed, Parts, SystemClock, serve};
 use braid_store::{KeyStore, QuoteStore};
 use eyre::{Result, eyre};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
-use crate::bench::Recordings;
-use crate::out;
+use crate::bench::{Random, Recordings};
+use crate::{measures, out};
 
 const KEY: &str = "bench-key";
 
@@ -98,7 +98,7 @@ async fn bench(args: &Args) -> Result<()> {
     let mut best = 0.0f64;
     for connections in SWEEP {
         let row = load(&server, connections, length).await?;
-        if quantile(&row.took, 0.99) < BOUND && row.turned_away.is_empty() {
+        if measures::quantile(&row.took, 0.99) < BOUND && row.turned_away.is_empty() {
             best = best.max(row.per_s());
         }
     }
@@ -147,8 +147,9 @@ impl Server {
         feed.publish(Arc::new(head));
         let (questions, bodies) = requests(&feed)?.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
         let limits = LimitsConfig { keyed_per_min: u32::MAX, ..LimitsConfig::default() };
+        let ages = MarketAges { stale_after: Duration::MAX, ..MarketAges::default() };
         let app = App::new(Parts {
-            config: Config { limits, solve_wait, stale_after: Duration::MAX, ..Config::default() },
+            config: Config { limits, solve_wait, ages, ..Config::default() },
             clock: Arc::new(SystemClock),
             feed: Arc::clone(&feed),
             node: None,
@@ -164,7 +165,7 @@ impl Server {
         Ok(Self { address, feed, questions, bodies, stop, task, _status: status })
     }
 
-    /// The same requests, solved one after the other on this thread: what of the times below is the solver's.
+    /// Solves the same requests one after the other on this thread: the solver's part of the times below.
     fn solving(&self) -> Row {
         let mut row = Row::default();
         let Some(published) = self.feed.latest() else { return row };
@@ -185,7 +186,7 @@ impl Server {
     }
 }
 
-/// The same requests every time: between the tokens with the most pools, worth 0.03 to 300 ether.
+/// Returns the same requests every time: between the tokens with the most pools, worth 0.03 to 300 ether.
 fn requests(feed: &MarketFeed) -> Result<Vec<(Request, String)>> {
     let published = feed.latest().ok_or_else(|| eyre!("the market is empty"))?;
     let market = &published.head.market;
@@ -199,7 +200,7 @@ fn requests(feed: &MarketFeed) -> Result<Vec<(Request, String)>> {
     }
     let pick = |random: u64| ranked.get(usize::try_from(random % ranked.len() as u64).unwrap_or(0));
     let mut bodies = Vec::new();
-    let mut random = SplitMix(7);
+    let mut random = Random::new(7);
     while bodies.len() < usize::try_from(REQUESTS)? {
         let (Some((_, from, sold)), Some((_, to, bought))) = (pick(random.next()), pick(random.next())) else {
             continue;
@@ -232,19 +233,6 @@ fn body(sold: &Token, amount: U256, bought: &Token) -> String {
     .to_string()
 }
 
-/// A small generator (splitmix64), so that every run sends the same.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-}
-
 #[derive(Default)]
 struct Row {
     took: Vec<Duration>,
@@ -260,33 +248,22 @@ impl Row {
 
     fn line(&self, connections: &str) -> String {
         let per_s = self.per_s();
-        let (p50, p99) = (ms(&self.took, 0.5), ms(&self.took, 0.99));
+        let (p50, p99) = (measures::ms(&self.took, 0.5), measures::ms(&self.took, 0.99));
         let (no_route, turned_away) = (self.no_route, self.turned_away.len());
         format!("| {connections} | {per_s:.0} | {p50:.2} | {p99:.2} | {no_route} | {turned_away} |")
     }
 
-    /// What came of more load than the service takes.
+    /// Returns what came of more load than the service takes.
     fn overloaded(&self) -> String {
         let offered = (self.took.len() + self.turned_away.len()) as f64 / self.elapsed.as_secs_f64();
-        let (per_s, p50, p99) = (self.per_s(), ms(&self.took, 0.5), ms(&self.took, 0.99));
-        let (early_p50, early_p99) = (ms(&self.turned_away, 0.5), ms(&self.turned_away, 0.99));
+        let (per_s, p50, p99) = (self.per_s(), measures::ms(&self.took, 0.5), measures::ms(&self.took, 0.99));
+        let (early_p50, early_p99) = (measures::ms(&self.turned_away, 0.5), measures::ms(&self.turned_away, 0.99));
         let (count, wait) = (self.turned_away.len(), OVERLOAD_WAIT.as_millis());
         format!(
             "under {offered:.0} requests/s, {wait} ms of waiting accepted: {per_s:.0} quotes/s answered, p50 {p50:.2} ms, \
              p99 {p99:.2} ms; {count} turned away with Retry-After, p50 {early_p50:.2} ms, p99 {early_p99:.2} ms"
         )
     }
-}
-
-/// A part of sorted times, in milliseconds.
-fn ms(sorted: &[Duration], part: f64) -> f64 {
-    quantile(sorted, part).as_secs_f64() * 1e3
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index within the list")]
-pub(crate) fn quantile(sorted: &[Duration], part: f64) -> Duration {
-    let at = (sorted.len().saturating_sub(1) as f64 * part) as usize;
-    sorted.get(at).copied().unwrap_or_default()
 }
 
 async fn load(server: &Server, connections: usize, length: Duration) -> Result<Row> {
@@ -310,7 +287,7 @@ async fn load(server: &Server, connections: usize, length: Duration) -> Result<R
     Ok(row)
 }
 
-/// One connection: asks until the time is over. Answers without a route count as answers; those turned away do not.
+/// Asks over one connection until the time is over. Answers without a route count as answers; those turned away do not.
 async fn ask(
     client: &reqwest::Client,
     address: SocketAddr,

@@ -13,10 +13,8 @@ use braid_store::MarketStore;
 use braid_store::market::{Change, Found, KnownPool, MARKET_FILE};
 use eyre::{Result, eyre};
 
-use crate::{bench, out};
-
-/// Pools that a block changes.
-const CHANGED: usize = 300;
+use crate::bench::{self, CHANGED};
+use crate::{measures, out};
 
 /// Blocks that are written.
 const BLOCKS: u64 = 20;
@@ -64,12 +62,7 @@ fn measure(args: &Args, live: &std::path::Path, copy: &std::path::Path) -> Resul
     ))?;
     let mut times = Vec::new();
     for _ in 0..BLOCKS {
-        let step = (market.pools().len() / CHANGED).max(1);
-        let changed: Vec<Pool> =
-            market.pools().iter().step_by(step).take(CHANGED).map(|pool| pool.as_ref().clone()).collect();
-        let mut block = *market.block();
-        block.number += 1;
-        market = Arc::new(market.next(block, Arc::clone(market.tokens()), changed)?);
+        market = bench::rewritten(&market)?;
         let started = Instant::now();
         store.record(change(&market, BTreeMap::new()));
         let handed_over = started.elapsed();
@@ -139,9 +132,7 @@ fn known(market: &Market, left_out: u32) -> BTreeMap<PoolKey, Option<KnownPool>>
     held.chain((1..=left_out).map(other)).collect()
 }
 
-/// Resident memory of this process, in MB, where the system tells.
+/// Reads the resident memory of this process, in MB, where the system tells.
 fn resident_mb() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib / 1_024)
+    measures::resident_kib("self").map(|kib| kib / 1_024)
 }

@@ -3,15 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use braid_market::Market;
-use braid_protocols::Pool;
-use braid_store::replicas::stream::{Appended, Findings, Held, MarketStream, Told};
+use braid_store::replicas::stream::{Appended, Findings, Lease, MarketStream, StreamState};
 use eyre::{Result, eyre};
 
-use crate::{bench, out};
-
-/// Pools that a block changes.
-const CHANGED: usize = 300;
+use crate::bench::{self, CHANGED};
+use crate::out;
 
 /// Blocks that are published.
 const BLOCKS: u64 = 20;
@@ -39,7 +35,7 @@ async fn measure(args: &Args) -> Result<()> {
     out::line(format_args!("{} pools; {}", market.pools().len(), bench::machine()))?;
     let mut stream = MarketStream::open(&args.redis)?;
     let lease = Duration::from_secs(60);
-    let Held::Ours { token, head, .. } = stream.hold(&"0".repeat(32), lease).await? else {
+    let Lease::Ours { token, head, .. } = stream.hold(&"0".repeat(32), lease).await? else {
         return Err(eyre!("a service publishes its market on this server: name one of your own with --redis"));
     };
     if head.is_some() {
@@ -47,7 +43,7 @@ async fn measure(args: &Args) -> Result<()> {
     }
 
     let begun = Instant::now();
-    let mut told = Told::new(Arc::clone(&market), tips, Arc::clone(&findings), Duration::ZERO)?;
+    let mut told = StreamState::new(Arc::clone(&market), tips, Arc::clone(&findings), Duration::ZERO)?;
     let snapshot = told.to_snapshot(place(0))?;
     let made = begun.elapsed();
     let number = market.block().number;
@@ -60,13 +56,13 @@ async fn measure(args: &Args) -> Result<()> {
     let begun = Instant::now();
     let bytes = stream.snapshot().await?;
     let over = begun.elapsed();
-    let (mut follower, _) = Told::from_snapshot(&bytes)?;
+    let (mut follower, _) = StreamState::from_snapshot(&bytes)?;
     out::line(format_args!("joining: over in {over:?}, a market after {:?}", begun.elapsed()))?;
 
     let mut times: [Vec<Duration>; 3] = Default::default();
     let (mut largest, mut last) = (0, newest(&mut stream, "0-0").await?);
     for number in 1..=BLOCKS {
-        market = next(&market)?;
+        market = bench::rewritten(&market)?;
         let begun = Instant::now();
         let (next, entry) = told.next(Arc::clone(&market), tips, Arc::clone(&findings), Duration::ZERO)?;
         let made = begun.elapsed();
@@ -110,21 +106,11 @@ fn place(number: u64) -> String {
     format!("{}:{number}", "0".repeat(32))
 }
 
-/// The id of the newest entry.
+/// Returns the id of the newest entry.
 async fn newest(stream: &mut MarketStream, after: &str) -> Result<String> {
     let mut last = after.to_owned();
     while let Some(entry) = stream.read(&last).await?.entries.last() {
         last.clone_from(&entry.id);
     }
     Ok(last)
-}
-
-/// The market of the next block, in which pools all over are written anew.
-fn next(market: &Market) -> Result<Arc<Market>> {
-    let step = (market.pools().len() / CHANGED).max(1);
-    let changed: Vec<Pool> =
-        market.pools().iter().step_by(step).take(CHANGED).map(|pool| pool.as_ref().clone()).collect();
-    let mut block = *market.block();
-    block.number += 1;
-    Ok(Arc::new(market.next(block, Arc::clone(market.tokens()), changed)?))
 }

@@ -88,7 +88,7 @@ fn recompute(file: &Path) -> Result<Report> {
     check(&text).wrap_err_with(|| file.display().to_string())
 }
 
-/// One line for the file, and one for every row that differs or entry that is malformed.
+/// Writes one line for the file, and one for every row that differs or entry that is malformed.
 fn describe(file: &Path, report: &Report, list_skipped: bool) -> String {
     let name = file.file_name().map_or_else(|| file.display().to_string(), |name| name.to_string_lossy().into_owned());
     let (passed, failed, skipped) = (report.passed, report.failures(), report.skipped.len());

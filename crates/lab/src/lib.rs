@@ -4,4 +4,5 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod recorded;
+mod states;
 pub mod vectors;

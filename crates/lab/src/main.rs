@@ -6,6 +6,7 @@ mod bench_restart;
 mod bench_stream;
 mod check_vectors;
 mod market;
+mod measures;
 mod out;
 mod soak;
 

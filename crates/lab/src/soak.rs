@@ -1,6 +1,5 @@
 //! `braid-lab soak` and `braid-lab load`: a running service under a steady stream of quotes, bounded in count and time, on this machine alone.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::out;
+use crate::{measures, out};
 
 /// Tokens of which every pair is asked for.
 const TOKENS: usize = 12;
@@ -91,9 +90,9 @@ async fn measure(args: &Args, loads: &[f64]) -> Result<()> {
     for connections in [1, PROBING] {
         let took = probe(&asked, connections).await?;
         capacity = took.len() as f64 / PROBE.as_secs_f64();
-        let (p50, p99) = (ms(&took, 0.5), ms(&took, 0.99));
+        let (p50, p99) = (measures::ms(&took, 0.5), measures::ms(&took, 0.99));
         if connections == 1 {
-            alone = crate::bench_http::quantile(&took, 0.99);
+            alone = measures::quantile(&took, 0.99);
         }
         out::line(format_args!(
             "{connections} connections, one quote after the other: {capacity:.0} quotes/s, p50 {p50:.1} ms, p99 {p99:.1} ms"
@@ -198,7 +197,7 @@ async fn block(args: &Args) -> Result<u64> {
     ready["block"]["number"].as_u64().ok_or_else(|| eyre!("the service has no market yet"))
 }
 
-/// How long quotes take where each connection waits for one before it asks the next; sorted.
+/// Returns how long quotes take where each connection waits for one before it asks the next; sorted.
 async fn probe(asked: &Arc<Asked>, connections: usize) -> Result<Vec<Duration>> {
     let mut workers = JoinSet::new();
     let until = Instant::now() + PROBE;
@@ -240,7 +239,10 @@ async fn stream(
             break;
         }
         if samples.memory.last().is_none_or(|(last, _)| at.saturating_sub(*last) >= length / 100) {
-            samples.memory.push((at, process.map_or(Ok(0), memory_kib)?));
+            let kib = process.map_or(Some(0), |process| measures::resident_kib(&process.to_string()));
+            samples
+                .memory
+                .push((at, kib.ok_or_else(|| eyre!("the service's process does not tell how much memory it uses"))?));
         }
         while let Some(answer) = under_way.try_join_next() {
             samples.answers.push(answer?);
@@ -257,15 +259,6 @@ async fn stream(
     }
     samples.answers.extend(under_way.join_all().await);
     Ok(())
-}
-
-/// What of a process is in memory.
-fn memory_kib(process: u32) -> Result<u64> {
-    let path = PathBuf::from(format!("/proc/{process}/status"));
-    let text = std::fs::read_to_string(&path).map_err(|error| eyre!("{}: {error}", path.display()))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
-    number.ok_or_else(|| eyre!("{} does not say how much memory is used", path.display()))
 }
 
 impl Samples {
@@ -287,7 +280,7 @@ impl Samples {
         Ok(())
     }
 
-    /// The mean over a part: it rises and falls as the allocator gives pages back.
+    /// Returns the mean over a part, since it rises and falls as the allocator gives pages back.
     fn memory_mib(&self, belongs: impl Fn(Duration) -> bool) -> f64 {
         let part: Vec<f64> =
             self.memory.iter().filter(|(at, _)| belongs(*at)).map(|(_, kib)| *kib as f64 / 1024.0).collect();
@@ -295,7 +288,7 @@ impl Samples {
     }
 
     fn answered_p99(&self) -> Duration {
-        crate::bench_http::quantile(&times(&self.answers, 200), 0.99)
+        measures::quantile(&times(&self.answers, 200), 0.99)
     }
 
     fn row(&self, name: &str, belongs: impl Fn(Duration) -> bool) -> Result<()> {
@@ -308,21 +301,17 @@ impl Samples {
             part.len(),
             answered.len(),
             away.len(),
-            ms(&answered, 0.5),
-            ms(&answered, 0.99),
-            ms(&away, 0.99)
+            measures::ms(&answered, 0.5),
+            measures::ms(&answered, 0.99),
+            measures::ms(&away, 0.99)
         ))
     }
 }
 
-/// How long the answers of a status took; sorted.
+/// Returns how long the answers of a status took; sorted.
 fn times(answers: &[Answer], status: u16) -> Vec<Duration> {
     let of_it = answers.iter().filter(|answer| answer.status == status);
     let mut times: Vec<Duration> = of_it.map(|answer| answer.took).collect();
     times.sort_unstable();
     times
-}
-
-fn ms(sorted: &[Duration], part: f64) -> f64 {
-    crate::bench_http::quantile(sorted, part).as_secs_f64() * 1e3
 }

@@ -1,4 +1,4 @@
-//! What leads from one market to the next, so that whoever has the one can make the other: pools, tokens and the order of both.
+//! Difference between two markets, from which the newer one can be rebuilt: pools, tokens and the order of both.
 
 use std::sync::Arc;
 
@@ -10,24 +10,24 @@ use serde::{Deserialize, Serialize};
 use crate::file::check_states;
 use crate::{FileError, Market, Tokens};
 
-/// The difference of two markets. Unlike [`Changes`](crate::Changes) it also says in which order ids are given.
+/// Difference between two markets. Unlike [`Changes`](crate::Changes) it also determines the order of ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delta {
-    /// The block of the newer market.
+    /// Block of the newer market.
     pub block: Block,
-    /// Tokens of the older market that stay: those whose ids are below.
+    /// Number of leading tokens of the older market that stay.
     pub tokens_kept: usize,
-    /// Tokens that come after them.
+    /// Tokens after those.
     pub tokens: Vec<Token>,
-    /// Pools that leave their place. One that is in `changed` as well comes back at the end.
+    /// Pools removed from their position. A pool that is also in `changed` is added again at the end.
     pub removed: Vec<PoolKey>,
-    /// Pools with another state, and behind them new ones in the order of their ids.
+    /// Pools with a new state, followed by new pools in the order of their ids.
     pub changed: Vec<Arc<Pool>>,
 }
 
 impl Market {
-    /// What leads to this market from an older one, which may be of another branch of the chain. Pools that both share are told by their
-    /// address in memory.
+    /// Returns the difference from an older market to this one. The older market may be of another branch of the chain.
+    /// Shared pools are recognised by their address in memory.
     pub fn delta_since(&self, older: &Self) -> Delta {
         let (tokens_kept, tokens) = tokens_since(self.tokens(), older.tokens());
         let delta = Delta { block: *self.block(), tokens_kept, tokens, removed: Vec::new(), changed: Vec::new() };
@@ -49,10 +49,10 @@ impl Market {
         Delta { removed, changed, ..delta }
     }
 
-    /// The market that a difference from this one leads to.
+    /// Applies a difference to this market.
     ///
     /// # Errors
-    /// [`FileError`] when it is not from this market, or its pools cannot be.
+    /// [`FileError`] if the difference starts from another market, or a state in it is impossible.
     pub fn after(&self, delta: Delta) -> Result<Self, FileError> {
         let Delta { block, tokens_kept, tokens, removed, changed } = delta;
         check_states(&changed)?;
@@ -67,7 +67,7 @@ impl Market {
     }
 }
 
-/// How many tokens both tables begin with, and what the newer one has behind them.
+/// Returns the number of leading tokens that both tables share, and the newer one's tokens after them.
 fn tokens_since(newer: &Arc<Tokens>, older: &Arc<Tokens>) -> (usize, Vec<Token>) {
     if Arc::ptr_eq(newer, older) {
         return (older.len(), Vec::new());

@@ -1,4 +1,4 @@
-//! What names a market: a digest of what it holds, and one of the order in which it holds it.
+//! Digests of a market: one of its content, one of its order.
 
 use alloy_primitives::{B256, Keccak256};
 use braid_primitives::{PoolId, PoolKey, Token};
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{FileError, Market};
 
-/// A pool as the digest reads it: without ids, which are positions.
+/// A pool as hashed: without ids, which are only positions.
 #[derive(Serialize)]
 struct Named<'a> {
     key: PoolKey,
@@ -17,11 +17,12 @@ struct Named<'a> {
 }
 
 impl Market {
-    /// Keccak-256 of the block and of every pool in the order of keys, each as a line of JSON. Markets of the same content have the same digest,
-    /// whatever order their pools were learnt in. It reads the whole market: call it where blocking is fine.
+    /// Computes Keccak-256 over the block and every pool in the order of keys, each as a line of JSON. Markets with the
+    /// same content have the same digest, in whatever order their pools were discovered. It reads the whole market, so
+    /// call it where blocking is acceptable.
     ///
     /// # Errors
-    /// [`FileError::Body`], if a pool could not be written as text.
+    /// [`FileError::Body`] if a pool could not be serialised.
     pub fn digest(&self) -> Result<B256, FileError> {
         let mut pools: Vec<&Pool> = self.pools().iter().map(AsRef::as_ref).collect();
         pools.sort_unstable_by_key(|pool| pool.key);
@@ -36,8 +37,8 @@ impl Market {
         Ok(hasher.finalize())
     }
 
-    /// Keccak-256 of the addresses of all tokens and the keys of all pools, in the order of ids. Ties of a search are broken by ids: the same
-    /// request on markets of one digest and one order has the same answer to the byte.
+    /// Computes Keccak-256 over the addresses of all tokens and the keys of all pools, in the order of ids. The search
+    /// breaks ties by ids. So the same request on markets with equal digest and order gives the same bytes.
     pub fn order_digest(&self) -> B256 {
         let mut hasher = Keccak256::new();
         self.tokens().iter().for_each(|(_, token)| hasher.update(token.address));
@@ -45,7 +46,7 @@ impl Market {
         hasher.finalize()
     }
 
-    /// The market of some of its pools, with ids in the order of keys.
+    /// Returns a market with only these pools, with ids in the order of keys.
     #[must_use]
     pub fn only(&self, pools: impl IntoIterator<Item = PoolId>) -> Self {
         let mut kept: Vec<_> = pools.into_iter().filter_map(|id| self.pools().get(id.index()).cloned()).collect();

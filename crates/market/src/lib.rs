@@ -1,9 +1,9 @@
 //! The immutable market: every pool and token at one block.
 //!
-//! A [`Market`] is built once per block from the one before it and the pools that changed; pools that did not change are
-//! shared. Readers hold an `Arc<Market>` from start to end and never wait for the writer.
+//! A [`Market`] is built once per block from its predecessor and the changed pools; it shares all other pools. Readers
+//! hold an `Arc<Market>` from start to end and never wait for the writer.
 //!
-//! This crate does no I/O except reading and writing market files where a path is given to it.
+//! This crate does no I/O, except reading and writing market files at a given path.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 mod delta;

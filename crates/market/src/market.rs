@@ -1,4 +1,4 @@
-//! The market and how it follows from the one before it.
+//! The market, and its construction from its predecessor.
 
 use std::cmp::Reverse;
 use std::sync::{Arc, OnceLock};
@@ -15,12 +15,13 @@ use crate::{
 /// Every pool and token at one block. Immutable.
 ///
 /// Invariants, kept by every constructor:
+///
 /// - an id is a position: `pools()[id]` is the pool of that id, and keys are unique;
-/// - every coin of every pool is in `tokens()`, and a pool has two or more different ones;
-/// - a pool's coins and product never change along a lineage of [`Market::next`];
+/// - every coin of every pool is in `tokens()`, and a pool has at least two coins, all different;
+/// - a pool's coins and product never change from one market to the [`next`](Market::next);
 /// - `pools_of(token)` lists exactly the pools that hold the token, in the order of ids.
 ///
-/// Cloning is cheap and shares everything.
+/// Clones are cheap and share everything.
 #[derive(Clone, Debug)]
 pub struct Market {
     block: Block,
@@ -29,59 +30,59 @@ pub struct Market {
     topology: Arc<Topology>,
 }
 
-/// What changes only when pools come or go.
+/// The part that changes only if pools are added or removed.
 #[derive(Clone, Debug, Default)]
 struct Topology {
     by_key: Index<PoolKey>,
     by_token: Chunks<Vec<PoolId>>,
-    /// Pools of products that do not stand alone.
+    /// Pools whose product does not stand alone.
     dependent: Vec<PoolId>,
-    /// Made when first asked for.
+    /// Computed on first use.
     most_pools_first: OnceLock<Vec<TokenId>>,
 }
 
-/// The pools by which two markets differ.
+/// Difference between two markets, by pools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Pools that are new or have another state, as the newer market has them.
+    /// New pools, and pools with a new state, as in the newer market.
     pub changed: Vec<Arc<Pool>>,
     /// Pools of the older market that the newer one lacks.
     pub removed: Vec<PoolKey>,
 }
 
-/// Why a market cannot be built.
+/// Reason for which a market cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MarketError {
-    /// A pool names a token that the table does not have.
+    /// A pool names a token that is not in the table.
     #[error("pool {pool} has an unknown token")]
     UnknownToken {
         /// The pool.
         pool: PoolKey,
     },
-    /// A pool changed its product or coins, which pools never do.
+    /// A pool changed its product or coins.
     #[error("pool {pool} changed its coins")]
     CoinsChanged {
         /// The pool.
         pool: PoolKey,
     },
-    /// A pool's coins are fewer than two, or one is there twice.
+    /// A pool has fewer than two coins, or one coin twice.
     #[error("pool {pool} does not have two or more different coins")]
     ImpossibleCoins {
         /// The pool.
         pool: PoolKey,
     },
-    /// A table has no more room for ids.
+    /// A table has no room for more ids.
     #[error("more than 4294967295 pools")]
     TooManyPools,
 }
 
 impl Market {
-    /// A market without pools.
+    /// Returns a market without pools.
     pub fn empty(block: Block, tokens: Arc<Tokens>) -> Self {
         Self { block, tokens, pools: Vec::new(), topology: Arc::default() }
     }
 
-    /// A market of the given pools.
+    /// Returns a market of the given pools.
     ///
     /// # Errors
     /// As [`Market::next`].
@@ -90,13 +91,13 @@ impl Market {
         empty.next(block, tokens, pools)
     }
 
-    /// The next market: pools in `changed` replace those of their key, or are added at the end.
+    /// Returns the next market: pools in `changed` replace those with the same key, or are appended.
     ///
-    /// Unchanged pools are shared with this market; their ids stay. The cost is one pointer per pool of the market and one
-    /// copy per changed pool; where a pool is added, the part of the graph around it is copied.
+    /// Unchanged pools are shared with this market, and ids stay. The cost is one pointer per pool and one copy per
+    /// changed pool. An added pool also copies its neighbourhood in the graph.
     ///
     /// # Errors
-    /// [`MarketError`] when a pool's tokens are unknown or impossible, or its coins differ from before.
+    /// [`MarketError`] if a pool's tokens are unknown or impossible, or its coins differ from before.
     pub fn next(
         &self,
         block: Block,
@@ -121,13 +122,13 @@ impl Market {
         Ok(Self { block, tokens, pools, topology })
     }
 
-    /// This market without some pools. The ids of pools after a removed one move up.
+    /// Returns this market without some pools. Ids of pools after a removed one move up.
     pub fn without(&self, removed: &[PoolKey]) -> Self {
         let keep = |pool: &&Arc<Pool>| !removed.contains(&pool.key);
         self.of(self.pools.iter().filter(keep).map(Arc::clone).collect())
     }
 
-    /// The market of these of its pools.
+    /// Returns the market of these of its pools.
     pub(crate) fn of(&self, pools: Vec<Arc<Pool>>) -> Self {
         let mut topology = Topology::default();
         for (pool, id) in pools.iter().zip(0u32..) {
@@ -136,8 +137,8 @@ impl Market {
         Self { block: self.block, tokens: Arc::clone(&self.tokens), pools, topology: Arc::new(topology) }
     }
 
-    /// What changed from an older market to this one. Pools that both share are told by their address in memory, so that the
-    /// cost is one comparison per pool; a pool that changed and changed back counts as changed.
+    /// Returns the difference from an older market to this one. Shared pools are recognised by their address in memory,
+    /// so the cost is one comparison per pool. A pool that changed and changed back counts as changed.
     pub fn changes_since(&self, older: &Self) -> Changes {
         let mut changes = Changes::default();
         if self.shares_topology_with(older) {
@@ -146,7 +147,7 @@ impl Market {
                 pairs.filter(|(new, old)| !Arc::ptr_eq(new, old)).map(|(new, _)| Arc::clone(new)).collect();
             return changes;
         }
-        // most pools are where they were: only the others are looked up
+        // most pools keep their position; only the others are looked up
         let is_at = |market: &Self, place: usize, pool: &Arc<Pool>| {
             market.pools.get(place).is_some_and(|other| Arc::ptr_eq(other, pool))
         };
@@ -163,8 +164,8 @@ impl Market {
         changes
     }
 
-    /// The same market with ids in the order of keys, and without tokens that no pool holds: two markets of the same
-    /// content become the same bytes, whatever order they were learnt in.
+    /// Returns the same market with ids in the order of keys, and without tokens that no pool holds. Two markets with
+    /// the same content then give the same bytes, in whatever order they were discovered.
     pub fn canonical(&self) -> Self {
         let mut held: Vec<(&Token, TokenId)> = self
             .tokens
@@ -189,48 +190,49 @@ impl Market {
         Self { block: self.block, tokens: Arc::new(tokens), pools, topology: Arc::new(topology) }
     }
 
-    /// Whether ids mean the same pools and coins in both markets, because neither gained nor lost a pool since they parted.
-    /// What depends on the graph alone can then be kept from one market to the other.
+    /// Tells whether ids mean the same pools and coins in both markets, because neither gained nor lost a pool since
+    /// they diverged. Data that depends only on the graph can then be reused.
     pub fn shares_topology_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.topology, &other.topology)
     }
 
-    /// The block that every state was read at.
+    /// Returns the block at which all states were read.
     pub fn block(&self) -> &Block {
         &self.block
     }
 
-    /// The token table.
+    /// Returns the token table.
     pub fn tokens(&self) -> &Arc<Tokens> {
         &self.tokens
     }
 
-    /// Every pool, in the order of ids.
+    /// Returns every pool, in the order of ids.
     pub fn pools(&self) -> &[Arc<Pool>] {
         &self.pools
     }
 
-    /// The pool of an id.
+    /// Returns the pool with an id.
     pub fn pool(&self, id: PoolId) -> Option<&Pool> {
         self.pools.get(id.index()).map(Arc::as_ref)
     }
 
-    /// The id of the pool of a key. An address is the key of the pool that a contract is.
+    /// Returns the id of the pool with a key. An address is the key of a contract that is one pool.
     pub fn pool_id(&self, key: impl Into<PoolKey>) -> Option<PoolId> {
         self.topology.by_key.get(&key.into()).map(PoolId)
     }
 
-    /// The pools of products that do not [stand alone](braid_protocols::Protocol::stands_alone), in the order of ids.
+    /// Returns the pools whose product does not [stand alone](braid_protocols::Protocol::stands_alone), in the order of
+    /// ids.
     pub fn dependent_pools(&self) -> impl Iterator<Item = (PoolId, &Pool)> {
         self.topology.dependent.iter().filter_map(|id| Some((*id, self.pool(*id)?)))
     }
 
-    /// The pools that hold a token, in the order of ids.
+    /// Returns the pools that hold a token, in the order of ids.
     pub fn pools_of(&self, token: TokenId) -> &[PoolId] {
         self.topology.by_token.get(token.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// The tokens that pools hold, those of most pools first. Sorted once while no pool comes or goes.
+    /// Returns the tokens that pools hold, those with most pools first. Sorted once, until a pool is added or removed.
     pub fn most_pools_first(&self) -> &[TokenId] {
         self.topology.most_pools_first.get_or_init(|| {
             let pools = |token: &TokenId| self.pools_of(*token).len();

@@ -1,17 +1,17 @@
-//! Append-only collections whose clones share what they hold, so that many markets of a growing lineage cost little more than one.
+//! Append-only collections whose clones share storage, so that many successive markets cost little more than one.
 
 use std::hash::Hash;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-/// Elements that are copied together where one of them changes.
+/// Number of elements that are copied together if one changes.
 const CHUNK: usize = 256;
 
-/// Entries up to which a layer is copied rather than kept beside the next.
+/// Size up to which a layer is copied instead of getting a new layer on top.
 const SMALL_LAYER: usize = 512;
 
-/// A list. A clone shares it, and whoever changes an element or adds one copies the chunk that it is in.
+/// A list. Clones share it. Changing or adding an element copies only the chunk with that element.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunks<T>(Vec<Arc<Vec<T>>>);
 
@@ -46,8 +46,8 @@ impl<T> Default for Chunks<T> {
     }
 }
 
-/// Positions by key. A clone shares it; what is added after that goes into layers of its own, each less than half as large as the one
-/// before, so that there are few to look into and an entry is seldom copied.
+/// Positions by key. Clones share it. Later additions go into new layers, each less than half as large as the one
+/// before, so there are few layers to search and entries are rarely copied.
 #[derive(Clone, Debug)]
 pub(crate) struct Index<K>(Vec<Arc<FxHashMap<K, u32>>>);
 
@@ -56,7 +56,7 @@ impl<K: Copy + Eq + Hash> Index<K> {
         self.0.iter().find_map(|layer| layer.get(key).copied())
     }
 
-    /// Adds a key that is not there yet.
+    /// Adds a key that is not present.
     pub(crate) fn insert(&mut self, key: K, position: u32) {
         if let Some(own) = self.0.last_mut().and_then(Arc::get_mut) {
             own.insert(key, position);

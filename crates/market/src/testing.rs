@@ -19,7 +19,7 @@ pub(crate) fn block(number: u64) -> Block {
     }
 }
 
-/// Tokens by the last byte of their addresses; ether and wrapped ether come before them.
+/// Returns tokens by the last byte of their addresses, after ether and wrapped ether.
 pub(crate) fn tokens_of(bytes: impl IntoIterator<Item = u8>) -> Arc<Tokens> {
     let mut tokens = Tokens::new();
     for byte in bytes {

@@ -4,9 +4,9 @@ use braid_primitives::{Address, NATIVE_ETHER, Token, TokenId, WETH};
 
 use crate::shared::{Chunks, Index};
 
-/// Append-only table of tokens; an id given once names the same token for ever.
+/// Append-only table of tokens. An id, once assigned, always names the same token.
 ///
-/// Native ether is always token 0 and WETH token 1. A clone shares what it holds, also with what it becomes.
+/// Native ether is always token 0 and WETH token 1. Clones share storage.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     list: Chunks<Token>,
@@ -14,12 +14,12 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Native ether.
+    /// Id of native ether.
     pub const ETHER: TokenId = TokenId(0);
-    /// Wrapped ether.
+    /// Id of wrapped ether.
     pub const WETH: TokenId = TokenId(1);
 
-    /// A table that knows ether and wrapped ether.
+    /// Returns a table with ether and wrapped ether.
     pub fn new() -> Self {
         let mut tokens = Self { list: Chunks::default(), by_address: Index::default() };
         tokens.insert(Token::native_ether());
@@ -27,8 +27,8 @@ impl Tokens {
         tokens
     }
 
-    /// The id of a token, added if its address is new. What is known of a known address stays as it is, and both forms of
-    /// native ether are one token.
+    /// Returns the id of a token, and adds the token if its address is new. The entry of a known address does not
+    /// change. Both placeholders of native ether are one token.
     pub fn insert(&mut self, token: Token) -> TokenId {
         if let Some(id) = self.id(token.address) {
             return id;
@@ -39,28 +39,28 @@ impl Tokens {
         TokenId(id)
     }
 
-    /// The id of an address; both forms of native ether are understood.
+    /// Returns the id of an address; both placeholders of native ether are recognised.
     pub fn id(&self, address: Address) -> Option<TokenId> {
         let address = if braid_primitives::is_native_ether(address) { NATIVE_ETHER } else { address };
         self.by_address.get(&address).map(TokenId)
     }
 
-    /// The token of an id.
+    /// Returns the token with an id.
     pub fn get(&self, id: TokenId) -> Option<&Token> {
         self.list.get(id.index())
     }
 
-    /// Every token in the order of ids.
+    /// Returns every token, in the order of ids.
     pub fn iter(&self) -> impl Iterator<Item = (TokenId, &Token)> {
         self.list.iter().zip(0u32..).map(|(token, id)| (TokenId(id), token))
     }
 
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether the table is empty; it never is.
+    /// Tells whether the table is empty; it never is.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

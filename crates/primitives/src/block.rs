@@ -1,4 +1,4 @@
-//! Blocks: the one a market was read at, and the one a trade will run in.
+//! Blocks: the block of a market, and the block of a trade.
 
 use alloy_primitives::B256;
 use serde::{Deserialize, Serialize};
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 /// The header fields of a block that quotes depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// Height.
+    /// Block number.
     pub number: u64,
-    /// Keccak hash of the header.
+    /// Keccak-256 of the header.
     pub hash: B256,
-    /// Hash of the block before it.
+    /// Hash of the parent block.
     pub parent_hash: B256,
-    /// Unix seconds.
+    /// Time of the block, in unix seconds.
     pub timestamp: u64,
-    /// EIP-1559 base fee of this block.
+    /// EIP-1559 base fee of this block, in wei per gas.
     pub base_fee_per_gas_wei: u64,
     /// Gas used by this block's transactions.
     pub gas_used: u64,
@@ -22,27 +22,27 @@ pub struct Block {
     pub gas_limit: u64,
 }
 
-/// Seconds between two blocks of mainnet's proof-of-stake chain.
+/// Seconds between two blocks of mainnet.
 pub const SLOT_SECONDS: u64 = 12;
 
-/// What a contract sees of the block that a trade runs in.
+/// Block environment that a contract sees when a trade runs.
 ///
-/// Amounts are exact against these two values: interest, ramps and oracles read them.
+/// Amounts are exact for these two values; interest, ramps and oracles depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionBlock {
     /// `block.number`.
     pub number: u64,
-    /// `block.timestamp`, unix seconds.
+    /// `block.timestamp`, in unix seconds.
     pub timestamp: u64,
 }
 
 impl Block {
-    /// The block that follows this one, one slot later: what quotes on this block are exact against.
+    /// Returns the next block, one slot later. Quotes on this block are exact for it.
     pub const fn next(&self) -> ExecutionBlock {
         ExecutionBlock { number: self.number.saturating_add(1), timestamp: self.timestamp.saturating_add(SLOT_SECONDS) }
     }
 
-    /// The base fee of the next block by the rule of EIP-1559 (elasticity 2, denominator 8), in wei per gas.
+    /// Computes the base fee of the next block by EIP-1559 (elasticity 2, denominator 8), in wei per gas.
     ///
     /// ```
     /// # use braid_primitives::{Block, B256};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How eager a sender is to be included: selects the priority fee.
+/// How soon a sender wants inclusion; it selects the priority fee.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GasTier {
@@ -21,7 +21,7 @@ impl GasTier {
     /// Every tier, cheapest first.
     pub const ALL: [Self; 4] = [Self::Slow, Self::Standard, Self::Fast, Self::Urgent];
 
-    /// The name that requests and answers use.
+    /// Returns the name used in requests and answers.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Slow => "slow",
@@ -31,7 +31,7 @@ impl GasTier {
         }
     }
 
-    /// The tier of that name, if there is one.
+    /// Returns the tier with a name, if there is one.
     ///
     /// ```
     /// # use braid_primitives::GasTier;

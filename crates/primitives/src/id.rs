@@ -1,4 +1,4 @@
-//! Dense ids: positions in a market's tables, stable for as long as the process keeps that market's lineage.
+//! Dense ids: positions in a market's tables, stable while the process keeps that market and its successors.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ macro_rules! dense_id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Position in the table.
+            /// Returns the position in the table.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -18,10 +18,10 @@ macro_rules! dense_id {
 }
 
 dense_id!(
-    /// A token's position in the market's token table.
+    /// Position of a token in the market's token table.
     TokenId
 );
 dense_id!(
-    /// A pool's position in the market's pool table.
+    /// Position of a pool in the market's pool table.
     PoolId
 );

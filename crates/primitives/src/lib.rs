@@ -1,6 +1,6 @@
-//! The shared vocabulary of Braid: tokens, pools, blocks, gas tiers. No I/O, no clock, no randomness.
+//! Shared types of Braid: tokens, pools, blocks, gas tiers. No I/O, no clock, no randomness.
 //!
-//! Every other crate speaks in these types, so that an amount, an address or a block means one thing everywhere.
+//! Every other crate uses these types, so that an amount, an address or a block means the same everywhere.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod block;
@@ -16,8 +16,8 @@ pub use id::{PoolId, TokenId};
 pub use pool_key::{PoolKey, PoolKeyError};
 pub use token::{NATIVE_ETHER, Token, WETH, is_native_ether};
 
-/// Ethereum mainnet, the one chain that Braid serves.
+/// Chain id of Ethereum mainnet, the only supported chain.
 pub const CHAIN_ID: u64 = 1;
 
-/// Basis points in a whole.
+/// One hundred percent, in basis points.
 pub const BPS: u64 = 10_000;

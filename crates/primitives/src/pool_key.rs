@@ -1,14 +1,14 @@
-//! What names a pool.
+//! Identity of a pool.
 
 use std::{fmt, str::FromStr};
 
 use alloy_primitives::{Address, B256, hex};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Names a pool: its contract and, where one contract holds many pools, the pool's id there.
+/// Identity of a pool: its contract and, if one contract holds many pools, the pool's id there.
 ///
-/// Keys are ordered by contract, then by id; a contract's key without an id comes before those with one. In text a key is the
-/// contract's EIP-55 address, followed by `/` and the id in hexadecimal where there is one. Any case of letters is read.
+/// Keys are ordered by contract, then by id; a key without an id comes first. As text, a key is the contract's EIP-55
+/// address, followed by `/` and the id in hexadecimal if there is one. Parsing accepts letters of any case.
 ///
 /// ```
 /// # use braid_primitives::{Address, B256, PoolKey};
@@ -22,38 +22,38 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PoolKey {
-    /// The contract that swaps call and that emits the pool's logs.
+    /// Contract that swaps call and that emits the pool's logs.
     pub contract: Address,
-    /// The pool's id inside the contract; `None` where the contract is one pool.
+    /// Id of the pool inside the contract; `None` if the contract is one pool.
     pub id: Option<B256>,
 }
 
-/// Says why a text is no [`PoolKey`].
+/// Reason for which a text is not a [`PoolKey`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoolKeyError {
     /// The part before the `/` is not `0x` and 40 hexadecimal digits.
     #[error("expected the address of a pool's contract, 0x and 40 hexadecimal digits, got {got:?}")]
     Contract {
-        /// What stands there.
+        /// The text found.
         got: String,
     },
     /// The part after the `/` is not `0x` and 64 hexadecimal digits.
     #[error("expected the id of a pool, 0x and 64 hexadecimal digits, got {got:?}")]
     Id {
-        /// What stands there.
+        /// The text found.
         got: String,
     },
 }
 
 impl PoolKey {
-    /// Names one of a contract's many pools.
+    /// Returns the key of one of a contract's many pools.
     pub const fn with_id(contract: Address, id: B256) -> Self {
         Self { contract, id: Some(id) }
     }
 }
 
 impl From<Address> for PoolKey {
-    /// Names the pool that a contract is.
+    /// Returns the key of a contract that is one pool.
     fn from(contract: Address) -> Self {
         Self { contract, id: None }
     }
@@ -77,7 +77,7 @@ impl FromStr for PoolKey {
     }
 }
 
-/// Reads `0x` and exactly so many bytes in hexadecimal.
+/// Parses `0x` and exactly `N` bytes in hexadecimal.
 fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
     hex::decode_to_array(text.strip_prefix("0x").filter(|rest| !rest.starts_with("0x"))?).ok()
 }

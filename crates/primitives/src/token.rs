@@ -3,13 +3,13 @@
 use alloy_primitives::{Address, address};
 use serde::{Deserialize, Serialize};
 
-/// The address that stands for native ether in requests, answers and programs.
+/// Placeholder address of native ether in requests, answers and programs.
 pub const NATIVE_ETHER: Address = address!("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE");
 
 /// Wrapped ether (WETH9) on mainnet.
 pub const WETH: Address = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
 
-/// Whether an address names native ether: the usual placeholder, or the zero address.
+/// Tells whether an address names native ether: the usual placeholder, or the zero address.
 ///
 /// ```
 /// # use braid_primitives::{is_native_ether, Address, WETH};
@@ -25,21 +25,21 @@ pub fn is_native_ether(address: Address) -> bool {
 pub struct Token {
     /// Contract address; [`NATIVE_ETHER`] for ether.
     pub address: Address,
-    /// Ticker as the contract gives it, made safe to print; empty if it has none.
+    /// Symbol that the contract returns, made safe to print; empty if it has none.
     pub symbol: String,
-    /// Name as the contract gives it, made safe to print; empty if it has none.
+    /// Name that the contract returns, made safe to print; empty if it has none.
     pub name: String,
     /// Decimals: one whole token is `10^decimals` atomic units.
     pub decimals: u8,
 }
 
 impl Token {
-    /// Native ether.
+    /// Returns native ether.
     pub fn native_ether() -> Self {
         Self { address: NATIVE_ETHER, symbol: "ETH".into(), name: "Ether".into(), decimals: 18 }
     }
 
-    /// Whether this is native ether.
+    /// Tells whether this is native ether.
     pub fn is_native_ether(&self) -> bool {
         self.address == NATIVE_ETHER
     }

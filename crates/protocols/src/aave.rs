@@ -1,29 +1,29 @@
-//! What the second and the third version of Aave have in common: how a deposit grows by the second.
+//! Interest of Aave V2 and V3 reserves: growth of a deposit per second.
 
 use alloy_primitives::U256;
 
-/// One, in Aave's 27-decimal fixed point.
+/// One, in Aave's fixed point of 27 decimals (a ray).
 pub(crate) const RAY: U256 = U256::from_limbs([0x9fd0_803c_e800_0000, 0x033b_2e3c, 0, 0]);
 
-/// The year over which rates are paid, in seconds.
+/// Seconds of the year to which rates refer.
 const YEAR_SECONDS: U256 = U256::from_limbs([31_536_000, 0, 0, 0]);
 
-/// When a reserve was touched last, and what it pays from then on.
+/// State of a reserve at its last update.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interest {
-    /// What one at the beginning had become by then, 27 decimals.
+    /// Liquidity or borrow index at the last update, in 27 decimals.
     pub(crate) index: U256,
-    /// A year's interest, 27 decimals.
+    /// Interest per year from then on, in 27 decimals.
     pub(crate) rate: U256,
-    /// When it was, unix seconds.
+    /// Time of the last update, in unix seconds.
     pub(crate) since: u64,
 }
 
 impl Interest {
-    /// What one at the beginning has become in a block of this time: interest is simple since the reserve was touched last, its
-    /// product with time rounded down, its product with the index to the nearest. `None` where the contract reverts.
+    /// Returns the normalised income at a timestamp: simple interest since the last update. Rate times time is rounded
+    /// down, the product with the index to nearest. `None` where the contract reverts.
     ///
-    /// Source: `getNormalizedIncome` and `_updateIndexes` of `ReserveLogic`, which agree in one second.
+    /// Source: `getNormalizedIncome` and `_updateIndexes` of `ReserveLogic`, which agree within one second.
     pub(crate) fn income(&self, timestamp: u64) -> Option<U256> {
         if timestamp == self.since {
             return Some(self.index);
@@ -31,14 +31,14 @@ impl Interest {
         ray_mul(self.earned(timestamp)?.checked_add(RAY)?, self.index)
     }
 
-    /// What one has earned since, at simple interest, rounded down.
+    /// Returns the simple interest on one since the last update, in 27 decimals, rounded down.
     fn earned(&self, timestamp: u64) -> Option<U256> {
         let elapsed = U256::from(timestamp.checked_sub(self.since)?);
         Some(self.rate.checked_mul(elapsed)? / YEAR_SECONDS)
     }
 
-    /// What one owed has come to cost since, at compound interest: the first three terms of the exponential function. Releases round the
-    /// third differently, by less than ten in 27 decimals.
+    /// Returns the compound interest on one since the last update: the first three terms of the exponential function,
+    /// in 27 decimals. Releases round the third term differently, by less than ten units of 10⁻²⁷.
     ///
     /// Source: `calculateCompoundedInterest` of `MathUtils`, release 3.4 and later.
     pub(crate) fn owed(&self, timestamp: u64) -> Option<U256> {
@@ -48,7 +48,7 @@ impl Interest {
     }
 }
 
-/// `a · b` in 27 decimals, rounded to the nearest, halves up. Source: `rayMul` of `WadRayMath`.
+/// Multiplies two 27-decimal numbers, rounded to nearest, halves up. Source: `rayMul` of `WadRayMath`.
 pub(crate) fn ray_mul(a: U256, b: U256) -> Option<U256> {
     Some(a.checked_mul(b)?.checked_add(RAY >> 1_usize)? / RAY)
 }

@@ -1,26 +1,26 @@
-//! Answers to calls, taken in order, each with its question, so that an odd one is named.
+//! Answers to calls, in order, each with its question, so that errors can name the call.
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::SolCall;
 
 use crate::{Call, DecodeError};
 
-/// Multicall3, which knows the block's time. Source: its deployment list.
+/// Multicall3, which returns the block's timestamp. Source: its deployment list.
 pub(crate) const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 
-/// A question to a contract: the call, and its name for whoever reads an error.
+/// A call, and its name for error messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) call: Call,
     pub(crate) name: &'static str,
 }
 
-/// Asks a contract.
+/// Builds a call with its name.
 pub(crate) fn ask<C: SolCall>(to: Address, call: &C) -> Question {
     Question { call: Call { to, data: Bytes::from(call.abi_encode()) }, name: C::SIGNATURE }
 }
 
-/// The calls of a round of questions.
+/// Returns the calls of a round of questions.
 pub(crate) fn calls(questions: &[Question]) -> Vec<Call> {
     questions.iter().map(|question| question.call.clone()).collect()
 }
@@ -35,10 +35,10 @@ pub(crate) struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
-    /// Pairs answers with what was asked.
+    /// Pairs answers with their questions.
     ///
     /// # Errors
-    /// [`DecodeError::AnswerCount`] when their numbers differ.
+    /// [`DecodeError::AnswerCount`] if their numbers differ.
     pub(crate) fn new(
         pool: Address,
         questions: &'a [Question],
@@ -50,17 +50,17 @@ impl<'a> Answers<'a> {
         Ok(Self { pool, questions, answers, next: 0 })
     }
 
-    /// The next answer, decoded; `None` where the call reverted or answered something else.
+    /// Returns the next answer, decoded; `None` if the call reverted or the answer does not decode.
     pub(crate) fn try_next<C: SolCall>(&mut self) -> Option<C::Return> {
         let answer = self.answers.get(self.next).and_then(Option::as_ref);
         self.next += 1;
         answer.and_then(|answer| C::abi_decode_returns_validate(answer).ok())
     }
 
-    /// The next answer, decoded.
+    /// Returns the next answer, decoded.
     ///
     /// # Errors
-    /// [`DecodeError::Call`] where the call reverted or answered something else.
+    /// [`DecodeError::Call`] if the call reverted or the answer does not decode.
     pub(crate) fn next<C: SolCall>(&mut self) -> Result<C::Return, DecodeError> {
         let at = self.next;
         let got = match self.answers.get(at).and_then(Option::as_ref) {
@@ -73,7 +73,7 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// What the state of a pool cannot be.
+/// Builds the error for an impossible state.
 pub(crate) const fn impossible(pool: Address, what: &'static str) -> DecodeError {
     DecodeError::State { pool, what }
 }
@@ -81,7 +81,7 @@ pub(crate) const fn impossible(pool: Address, what: &'static str) -> DecodeError
 /// Narrows an answer.
 ///
 /// # Errors
-/// [`DecodeError::State`] where it does not fit.
+/// [`DecodeError::State`] if it does not fit.
 pub(crate) fn narrow<T: TryFrom<U256>>(pool: Address, value: U256, what: &'static str) -> Result<T, DecodeError> {
     T::try_from(value).map_err(|_| impossible(pool, what))
 }

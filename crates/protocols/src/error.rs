@@ -1,44 +1,44 @@
-//! Why a pool refuses a swap, and why bytes from a node could not be read.
+//! Errors of swaps, and of decoding logs and answers from a node.
 
 use alloy_primitives::{Address, U256};
 
-/// Why a pool would not execute a swap.
+/// Reason for which a pool does not execute a swap.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SwapError {
     /// The amount in is zero.
     #[error("the amount in is zero")]
     ZeroAmount,
-    /// The trade rounds to nothing out, and the contract refuses or gives nothing for it.
+    /// The output rounds to zero, and the contract reverts or pays nothing.
     #[error("the amount out rounds to zero")]
     ZeroOutput,
-    /// The pool has no such pair of coins.
+    /// The pool does not trade this pair of coins.
     #[error("the pool has no coin {coin_in} to trade for coin {coin_out}")]
     UnknownCoin {
-        /// Position asked for as coin in.
+        /// Requested position of the coin in.
         coin_in: u8,
-        /// Position asked for as coin out.
+        /// Requested position of the coin out.
         coin_out: u8,
     },
-    /// The pool cannot consume the whole amount.
+    /// The pool cannot consume the whole input.
     #[error("liquidity ends after {consumed} of {amount_in} in")]
     InsufficientLiquidity {
-        /// What the pool would take.
+        /// Amount that the pool would consume.
         consumed: U256,
-        /// What was offered.
+        /// Requested amount in.
         amount_in: U256,
     },
-    /// The amount is larger than the contract's own integers carry.
+    /// The amount exceeds the range of the contract's integers.
     #[error("{amount_in} in overflows the pool's arithmetic")]
     Overflow {
-        /// What was offered.
+        /// Requested amount in.
         amount_in: U256,
     },
-    /// A limit of the pool (deposit cap, stake limit, withdrawal limit) is below the amount.
+    /// The amount exceeds a limit of the pool (deposit cap, stake limit, withdrawal limit).
     #[error("the pool's limit is {limit}, got {amount}")]
     LimitExceeded {
         /// The limit, in the token that it limits.
         limit: U256,
-        /// What was asked of it.
+        /// Requested amount.
         amount: U256,
     },
     /// The pool is paused or was never initialised.
@@ -46,10 +46,10 @@ pub enum SwapError {
     Closed,
 }
 
-/// Why a log, or the answer to a call, is not what a contract of that protocol gives.
+/// Reason for which a log or an answer could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The log is not the event that it claims to be.
+    /// The log is not the event that its topic claims.
     #[error("malformed {event} log of {emitter}")]
     Log {
         /// Event name.
@@ -57,14 +57,14 @@ pub enum DecodeError {
         /// Contract that emitted it.
         emitter: Address,
     },
-    /// A call that a pool of this protocol answers failed or answered something else.
+    /// A call reverted, or returned something else than this protocol's contracts do.
     #[error("{pool} answered {call} with {got}")]
     Call {
-        /// The pool asked.
+        /// The pool being read.
         pool: Address,
-        /// What was asked.
+        /// Signature of the call.
         call: &'static str,
-        /// What came, in words.
+        /// Description of the answer.
         got: &'static str,
     },
     /// The number of answers differs from the number of calls.
@@ -75,12 +75,12 @@ pub enum DecodeError {
         /// Answers given.
         got: usize,
     },
-    /// State that no contract of this protocol can be in.
+    /// The state is impossible for a contract of this protocol.
     #[error("impossible state of {pool}: {what}")]
     State {
         /// The pool.
         pool: Address,
-        /// What is impossible.
+        /// Description of the violation.
         what: &'static str,
     },
 }

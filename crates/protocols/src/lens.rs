@@ -1,7 +1,7 @@
-//! A contract of ours that reads many words of a pool in one call, and makes many calls in one. It is never deployed: an `eth_call` lends its
-//! code to [`ADDRESS`] for as long as the call lasts, where the node allows that (a state override).
+//! A helper contract that reads many words of a pool in one call, and makes many calls in one. It is never deployed: an
+//! `eth_call` places its code at [`ADDRESS`] by a state override, if the node supports that.
 //!
-//! Source: `contracts/lens/Lens.sol`; the code is that of `contracts/artifacts/Lens.json`, which `make contracts` writes.
+//! Source: `contracts/lens/Lens.sol`; `make contracts` writes the code to `contracts/artifacts/Lens.json`.
 
 use std::sync::LazyLock;
 
@@ -17,22 +17,22 @@ sol! {
     function callAll() external;
 }
 
-/// What the calldata of many calls begins with.
+/// Selector of `callAll`, which batches calls.
 pub const CALL_ALL: [u8; 4] = callAllCall::SELECTOR;
 
-/// Where the code is lent to: the last 20 bytes of the Keccak hash of `braid lens`, where nothing is.
+/// Address of the override: the last 20 bytes of the Keccak-256 hash of `braid lens`, where no contract exists.
 pub const ADDRESS: Address = address!("7641e70194C64DEb8259DfEED6D865E51668BA2B");
 
-/// What [`probe`] answers where the code was lent.
+/// Answer of [`probe`] if the override works.
 pub const PROBE: U256 = U256::from_limbs([0xb4a1d, 0, 0, 0]);
 
-/// Gas after which one call stops between two words. Nodes allow 50 million a call, most of them more.
+/// Gas units after which one call stops between two words. Nodes allow 50 million or more per call.
 pub const GAS_BUDGET: u64 = 24_000_000;
 
-/// Gas of one empty word of a bitmap, measured with a cold slot.
+/// Gas units of an empty bitmap word, measured with a cold slot.
 const WORD_GAS: u64 = 3_000;
 
-/// Gas of a pool's header and some dozens of ticks.
+/// Gas units of a pool's header and a few dozen ticks.
 const POOL_GAS: u64 = 600_000;
 
 const TEXT: &str = include_str!("../../../contracts/artifacts/Lens.json");
@@ -47,17 +47,17 @@ struct Artifact {
 
 static ARTIFACT: LazyLock<Artifact> = LazyLock::new(|| serde_json::from_str(TEXT).unwrap_or_default());
 
-/// The code to lend.
+/// Returns the code for the override.
 pub fn runtime_code() -> &'static Bytes {
     &ARTIFACT.deployed_bytecode
 }
 
-/// Asks whether the code is there: answers [`PROBE`].
+/// Builds the call that tests the override: it returns [`PROBE`].
 pub fn probe() -> Call {
     Call { to: ADDRESS, data: probeCall {}.abi_encode().into() }
 }
 
-/// Reads a concentrated-liquidity pool and its ticks in the words `first..=last` of the bitmap.
+/// Builds the call that reads a concentrated-liquidity pool, with the ticks of the bitmap words `first..=last`.
 pub fn read(pool: Address, spacing: i32, first: i32, last: i32) -> Call {
     let signed = |number: i32| I256::try_from(number).unwrap_or_default();
     let call = readCall {
@@ -70,7 +70,7 @@ pub fn read(pool: Address, spacing: i32, first: i32, last: i32) -> Call {
     Call { to: ADDRESS, data: call.abi_encode().into() }
 }
 
-/// About how much gas a call of the lens takes; 0 for a call of anything else.
+/// Estimates the gas units of a call of the lens; 0 for any other call.
 pub fn gas_units(call: &Call) -> u64 {
     if call.to != ADDRESS {
         return 0;
@@ -81,7 +81,8 @@ pub fn gas_units(call: &Call) -> u64 {
     words.saturating_mul(WORD_GAS).saturating_add(POOL_GAS).min(GAS_BUDGET)
 }
 
-/// The same call, over so few words that it takes about `gas_units` at most; the rest is asked for after its answer.
+/// Limits a call of the lens to so few words that it takes about `gas_units`. The caller asks for the rest after the
+/// answer.
 pub fn within(call: Call, gas_units: u64) -> Call {
     if self::gas_units(&call) <= gas_units {
         return call;

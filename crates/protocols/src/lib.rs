@@ -1,10 +1,11 @@
-//! One folder per protocol and nothing about a protocol anywhere else.
+//! All protocol knowledge, one folder per protocol.
 //!
-//! A product implements one trait, [`Protocol`], in its folder. [`Product`], [`PoolState`] and every dispatch to a product's code are
-//! made from the one list in [`registry`]: shared code calls [`Product`] and [`Pool`] and matches on no product.
+//! A product implements one trait, [`Protocol`], in its folder. The list in [`registry`] generates [`Product`],
+//! [`PoolState`] and every dispatch to a product's code. Shared code calls [`Product`] and [`Pool`] and matches on no
+//! product.
 //!
-//! This crate does no I/O and reads no clock. Amounts are integers and mirror the contract's own rounding;
-//! floating point appears only in [`continuous`], which steers the optimiser and never reaches an amount that a user sees.
+//! This crate does no I/O and reads no clock. Amounts are integers with the contract's own rounding. Floating point
+//! appears only in [`continuous`], which steers the optimiser and never reaches an amount that a user sees.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 mod aave;

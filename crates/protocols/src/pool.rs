@@ -1,4 +1,4 @@
-//! A pool, and the questions that routing asks of it.
+//! A pool, and the methods that routing calls on it.
 
 use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
@@ -14,49 +14,50 @@ use crate::{
 
 pub use crate::registry::{After, PoolState};
 
-/// The most coins that a pool of any product has.
+/// Maximum number of coins of a pool of any product.
 pub const MAX_COINS: usize = 8;
 
-/// Version of what the fields of the states mean. Raise it when a field keeps its name and type and changes its meaning: what
-/// older versions stored is then read from the chain again. Fields that come, go or change their type are noticed without it.
+/// Version of the meaning of state fields. Increment it when a field keeps its name and type but changes its meaning:
+/// state stored by older versions is then read from the chain again. Added, removed and retyped fields are detected
+/// without it.
 pub const STATE_MEANING: u32 = 5;
 
 /// One pool of a market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
-    /// What names it.
+    /// Contract, and id where the contract holds many pools.
     pub key: PoolKey,
     /// Its product.
     pub product: Product,
-    /// Its coins in the contract's order.
+    /// Coins in the contract's order.
     pub coins: ArrayVec<TokenId, MAX_COINS>,
-    /// What it holds.
+    /// State that decides the output of swaps.
     pub state: PoolState,
 }
 
-/// What a swap pays.
+/// Result of a swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swap {
-    /// What the pool pays out, in atomic units, as its contract rounds.
+    /// Amount out in atomic units, with the contract's rounding.
     pub amount_out: U256,
-    /// What the step costs, in gas units, as part of a route that the proxy runs.
+    /// Gas units of the step as part of a route that the proxy runs.
     pub gas_units: u64,
-    /// The pool afterwards.
+    /// State change of the pool.
     pub after: After,
 }
 
 impl Pool {
-    /// Returns what a swap of `amount_in` of coin `coin_in` for coin `coin_out` pays in the given block, to the wei.
+    /// Computes a swap of `amount_in` of coin `coin_in` for coin `coin_out` in the given block, to the wei.
     ///
-    /// Consumes all of the input or says why not.
+    /// Consumes the whole input, or returns an error.
     ///
     /// # Errors
-    /// [`SwapError`] exactly where the contract, called the way the proxy calls it, would revert or leave input unspent.
+    /// [`SwapError`] exactly where the contract, called as the proxy calls it, would revert or leave input unspent.
     pub fn swap(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<Swap, SwapError> {
         RouteState::default().swap(self, at, coin_in, coin_out, amount_in)
     }
 
-    /// As [`Pool::swap`], on the pool as an earlier swap of the same route left it.
+    /// Computes a swap like [`Pool::swap`], after an earlier swap of the same route changed the pool.
     ///
     /// # Errors
     /// As [`Pool::swap`].
@@ -75,7 +76,7 @@ impl Pool {
         route.swap(self, at, coin_in, coin_out, amount_in)
     }
 
-    /// As [`Pool::swap`], after what a route did so far.
+    /// Computes a swap like [`Pool::swap`], after the earlier steps of a route.
     pub(crate) fn swap_in(&self, at: &ExecutionBlock, route: &RouteState, sale: Sale) -> Result<Swap, SwapError> {
         let Sale { coin_in, coin_out, amount_in } = sale;
         let n = self.coins.len();
@@ -88,7 +89,7 @@ impl Pool {
         with_record!(self.product, record => match own(record, &self.state) {
             Some(state) => {
                 let mut coins = self.coins.iter().enumerate();
-                if coins.any(|(coin, token)| route.moved_worth_of(*token, at) && record.asks_rate_of(state, coin)) {
+                if coins.any(|(coin, token)| route.changed_rate_of(*token, at) && record.asks_rate_of(state, coin)) {
                     return Err(SwapError::Closed);
                 }
                 record.swap(self.key, state, at, route, sale)
@@ -97,7 +98,8 @@ impl Pool {
         })
     }
 
-    /// Returns what a swap for exactly `amount_out` of coin `coin_out` asks of coin `coin_in`, to the wei, where the proxy can buy so.
+    /// Computes the input of coin `coin_in` for exactly `amount_out` of coin `coin_out`, to the wei, if the proxy can buy
+    /// from the pool.
     ///
     /// # Errors
     /// As [`Protocol::amount_in_for`], and [`SwapError::UnknownCoin`].
@@ -112,24 +114,24 @@ impl Pool {
         })
     }
 
-    /// As [`Protocol::fee_pips`].
+    /// Dispatches to [`Protocol::fee_pips`].
     pub fn fee_pips(&self) -> Option<u32> {
         with_record!(self.product, record => record.fee_pips(own(record, &self.state)?))
     }
 
-    /// As [`Protocol::depends_on_time`].
+    /// Dispatches to [`Protocol::depends_on_time`].
     pub fn depends_on_time(&self) -> bool {
         self.product.depends_on_time(&self.state)
     }
 
-    /// As [`Protocol::shares_state_at`].
+    /// Dispatches to [`Protocol::shares_state_at`].
     pub fn shares_state_at(&self) -> PoolKey {
         with_record!(self.product, record => {
             own(record, &self.state).map_or(self.key, |state| record.shares_state_at(self.key, state))
         })
     }
 
-    /// As [`Protocol::refunded_gas_units`].
+    /// Dispatches to [`Protocol::refunded_gas_units`].
     pub fn refunded_gas_units(&self, coin_in: u8) -> u64 {
         with_record!(self.product, record => {
             own(record, &self.state).map_or(0, |state| record.refunded_gas_units(state, coin_in))
@@ -144,24 +146,24 @@ impl Pool {
         })
     }
 
-    /// As [`Protocol::holder`].
+    /// Dispatches to [`Protocol::holder`].
     pub fn holder(&self) -> Address {
         with_record!(self.product, record => record.holder(self.key.contract))
     }
 
-    /// As [`Protocol::own_token_lets`].
-    pub fn own_token_lets(&self) -> Option<Address> {
-        with_record!(self.product, record => record.own_token_lets(own(record, &self.state)?))
+    /// Dispatches to [`Protocol::implicit_spender`].
+    pub fn implicit_spender(&self) -> Option<Address> {
+        with_record!(self.product, record => record.implicit_spender(own(record, &self.state)?))
     }
 
-    /// As [`Protocol::vault_trades`].
+    /// Dispatches to [`Protocol::vault_trades`].
     pub(crate) fn vault_trades<'a>(&self, after: &'a After) -> Option<(Address, Vault, &'a Trades)> {
         with_record!(self.product, record => {
             record.vault_trades(self.key.contract, own(record, &self.state)?, ChangeOf::of(after)?)
         })
     }
 
-    /// Returns the shares that an amount moves, for a coin of this pool that counts in shares; `None` for others.
+    /// Returns the shares that a transfer of an amount moves; `None` for a token that does not count in shares.
     pub fn shares_of(&self, before: &After, token: TokenId, amount: U256) -> Option<U256> {
         let coin = self.coin_index(token)?;
         with_record!(self.product, record => {
@@ -169,7 +171,7 @@ impl Pool {
         })
     }
 
-    /// Returns what shares of such a coin are worth.
+    /// Returns the amount that shares of such a token are worth, rounded down.
     pub fn worth_of_shares(&self, before: &After, token: TokenId, shares: U256) -> Option<U256> {
         let coin = self.coin_index(token)?;
         with_record!(self.product, record => {
@@ -177,7 +179,8 @@ impl Pool {
         })
     }
 
-    /// Returns the shares that a swap of this pool pays in a coin that counts in shares, by the keeper of its rate.
+    /// Returns the shares that a swap of this pool pays out in such a token. `keeper` is the pool that knows the
+    /// token's rate; the amounts are those of the swap.
     pub fn shares_paid(
         &self,
         keeper: &Self,

@@ -1,4 +1,4 @@
-//! Dispatches what shared code asks of a product to its record in the list.
+//! Dispatch of shared code's calls to the record of a product.
 
 use alloy_primitives::{Address, B256, Log};
 use braid_primitives::ExecutionBlock;
@@ -10,7 +10,7 @@ use crate::{
     registry::{StateOf, with_record},
 };
 
-/// Returns a product's own state, which everything that was validated has.
+/// Returns a product's own state. It is present in every validated pool.
 pub(crate) fn own<'a, P: Protocol>(_: &P, state: &'a PoolState) -> Option<&'a P::State> {
     P::State::of(state)
 }
@@ -19,29 +19,29 @@ fn own_mut<'a, P: Protocol>(_: &P, state: &'a mut PoolState) -> Option<&'a mut P
     P::State::of_mut(state)
 }
 
-/// As the methods of [`Protocol`], with a state that may be another product's: then nothing is known of it.
+/// Methods of [`Protocol`], for a state that may belong to another product; then they return the default or an error.
 impl Product {
-    /// Returns the product that its record says it is: itself, unless the list is wrong.
+    /// Returns the product that the record reports: itself, unless the list is wrong.
     pub fn of_record(self) -> Self {
         with_record!(self, record => record.product())
     }
 
-    /// As [`Protocol::sources`].
+    /// Dispatches to [`Protocol::sources`].
     pub fn sources(self) -> &'static [Source] {
         with_record!(self, record => record.sources())
     }
 
-    /// As [`Protocol::lists`].
+    /// Dispatches to [`Protocol::lists`].
     pub fn lists(self) -> &'static [&'static dyn PoolList] {
         with_record!(self, record => record.lists())
     }
 
-    /// As [`Protocol::fixed_pools`].
+    /// Dispatches to [`Protocol::fixed_pools`].
     pub fn fixed_pools(self) -> Vec<Discovered> {
         with_record!(self, record => record.fixed_pools())
     }
 
-    /// As [`Protocol::discover`].
+    /// Dispatches to [`Protocol::discover`].
     ///
     /// # Errors
     /// As [`Protocol::discover`].
@@ -49,37 +49,37 @@ impl Product {
         with_record!(self, record => record.discover(log))
     }
 
-    /// As [`Protocol::unnamed_coin`].
+    /// Dispatches to [`Protocol::unnamed_coin`].
     pub fn unnamed_coin(self, pool: &Discovered) -> Option<Call> {
         with_record!(self, record => record.unnamed_coin(pool))
     }
 
-    /// As [`Protocol::confirmations`].
+    /// Dispatches to [`Protocol::confirmations`].
     pub fn confirmations(self, pool: &Discovered) -> Vec<Prediction> {
         with_record!(self, record => record.confirmations(pool))
     }
 
-    /// As [`Protocol::suggested`].
+    /// Dispatches to [`Protocol::suggested`].
     pub fn suggested(self, log: &Log) -> Option<Discovered> {
         with_record!(self, record => record.suggested(log))
     }
 
-    /// As [`Protocol::named`].
+    /// Dispatches to [`Protocol::named`].
     pub fn named_pool(self, pool: Address) -> Option<Discovered> {
         with_record!(self, record => record.named(pool))
     }
 
-    /// Tells whether pools of this product can be [named](Protocol::named).
+    /// Tells whether an operator can [name](Protocol::named) pools of this product by address.
     pub fn takes_names(self) -> bool {
         self.named_pool(Address::ZERO).is_some()
     }
 
-    /// As [`Protocol::reader`].
+    /// Dispatches to [`Protocol::reader`].
     pub fn reader(self, pool: &Discovered) -> Box<dyn StateReader> {
         with_record!(self, record => record.reader(pool))
     }
 
-    /// As [`Protocol::reader_again`].
+    /// Dispatches to [`Protocol::reader_again`].
     pub fn reader_again(self, pool: &Discovered, was: &PoolState) -> Box<dyn StateReader> {
         with_record!(self, record => match own(record, was) {
             Some(was) => record.reader_again(pool, was),
@@ -87,7 +87,7 @@ impl Product {
         })
     }
 
-    /// As [`Protocol::reader_each_block`].
+    /// Dispatches to [`Protocol::reader_each_block`].
     pub fn reader_each_block(self, pool: &Discovered, was: &PoolState) -> Box<dyn StateReader> {
         with_record!(self, record => match own(record, was) {
             Some(was) => record.reader_each_block(pool, was),
@@ -95,32 +95,32 @@ impl Product {
         })
     }
 
-    /// As [`Protocol::lens_reader`].
+    /// Dispatches to [`Protocol::lens_reader`].
     pub fn lens_reader(self, pool: &Discovered) -> Option<Box<dyn StateReader>> {
         with_record!(self, record => record.lens_reader(pool))
     }
 
-    /// As [`Protocol::freshness_topics`].
+    /// Dispatches to [`Protocol::freshness_topics`].
     pub fn freshness_topics(self) -> &'static [B256] {
         with_record!(self, record => record.freshness_topics())
     }
 
-    /// As [`Protocol::log_pool_id`].
+    /// Dispatches to [`Protocol::log_pool_id`].
     pub fn log_pool_id(self, log: &Log) -> Option<B256> {
         with_record!(self, record => record.log_pool_id(log))
     }
 
-    /// As [`Protocol::listens_to`].
+    /// Dispatches to [`Protocol::listens_to`].
     pub fn listens_to(self, state: &PoolState) -> Vec<Address> {
         with_record!(self, record => own(record, state).map(|state| record.listens_to(state)).unwrap_or_default())
     }
 
-    /// As [`Protocol::reads_each_block`].
+    /// Dispatches to [`Protocol::reads_each_block`].
     pub fn reads_each_block(self, state: &PoolState) -> bool {
         with_record!(self, record => own(record, state).is_some_and(|state| record.reads_each_block(state)))
     }
 
-    /// As [`Protocol::apply`].
+    /// Dispatches to [`Protocol::apply`].
     ///
     /// # Errors
     /// As [`Protocol::apply`], and [`DecodeError::State`] for the state of another product.
@@ -132,7 +132,7 @@ impl Product {
         })
     }
 
-    /// As [`Protocol::validate`].
+    /// Dispatches to [`Protocol::validate`].
     ///
     /// # Errors
     /// As [`Protocol::validate`], and for the state of another product.
@@ -143,50 +143,50 @@ impl Product {
         })
     }
 
-    /// As [`Protocol::guessed_as`].
+    /// Dispatches to [`Protocol::guessed_as`].
     pub fn guessed_as(self, pool: &Pool) -> Option<&'static str> {
         with_record!(self, record => record.guessed_as(pool.key.contract, own(record, &pool.state)?))
     }
 
-    /// As [`Protocol::predictions`].
+    /// Dispatches to [`Protocol::predictions`].
     pub fn predictions(self, pool: &Pool, at: &ExecutionBlock) -> Vec<Prediction> {
         let asked =
             || with_record!(self, record => Some(record.predictions(pool.key.contract, own(record, &pool.state)?, at)));
         asked().unwrap_or_default()
     }
 
-    /// As [`Protocol::stands_alone`].
+    /// Dispatches to [`Protocol::stands_alone`].
     pub fn stands_alone(self) -> bool {
         with_record!(self, record => record.stands_alone())
     }
 
-    /// As [`Protocol::depends_on_time`].
+    /// Dispatches to [`Protocol::depends_on_time`].
     pub fn depends_on_time(self, state: &PoolState) -> bool {
         with_record!(self, record => own(record, state).is_some_and(|state| record.depends_on_time(state)))
     }
 
-    /// As [`Protocol::curve`]; `None` also where neither direction trades.
+    /// Dispatches to [`Protocol::curve`]; `None` also where neither direction trades.
     pub fn curve(self, state: &PoolState, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
         let curve = with_record!(self, record => record.curve(own(record, state)?, coins, at))?;
         curve.directions.iter().any(Option::is_some).then_some(curve)
     }
 
-    /// As [`Protocol::wraps_ether`].
+    /// Dispatches to [`Protocol::wraps_ether`].
     pub fn wraps_ether(self) -> bool {
         with_record!(self, record => record.wraps_ether())
     }
 
-    /// As [`Protocol::is_bought_from`].
+    /// Dispatches to [`Protocol::is_bought_from`].
     pub fn is_bought_from(self) -> bool {
         with_record!(self, record => record.is_bought_from())
     }
 
-    /// As [`Protocol::state_told`].
-    pub fn state_told(self, log: &Log) -> Option<PoolState> {
-        with_record!(self, record => record.state_told(log))
+    /// Dispatches to [`Protocol::state_from_log`].
+    pub fn state_from_log(self, log: &Log) -> Option<PoolState> {
+        with_record!(self, record => record.state_from_log(log))
     }
 
-    /// As [`Protocol::holds`].
+    /// Dispatches to [`Protocol::holds`].
     pub fn holds(self, state: &PoolState, coin: u8) -> Option<f64> {
         with_record!(self, record => record.holds(own(record, state)?, coin))
     }

@@ -1,4 +1,4 @@
-//! The trait that a product implements, in its own folder: all that Braid knows about one kind of pool.
+//! The trait that every product implements in its own folder: all protocol knowledge of one kind of pool.
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256};
 use braid_primitives::{ExecutionBlock, PoolKey};
@@ -11,170 +11,170 @@ use crate::{
     vault::{Lender, Trades, Vault},
 };
 
-/// A contract whose logs announce pools.
+/// A contract whose logs announce new pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Factory or registry.
+    /// Factory or registry that emits the event.
     pub emitter: Address,
     /// `topic0` of the event that announces a pool.
     pub topic0: B256,
-    /// Block of the factory's deployment on mainnet: no log is older.
+    /// Block of the factory's deployment on mainnet. No log is older.
     pub deployment_block: u64,
 }
 
-/// A pool that a factory announced: what never changes about it.
+/// A discovered pool: the properties that never change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discovered {
-    /// What names it.
+    /// Contract, and id where the contract holds many pools.
     pub key: PoolKey,
     /// The product it belongs to.
     pub product: Product,
-    /// Its coins in the contract's order.
+    /// Coins in the contract's order.
     pub coins: Vec<Address>,
-    /// Fee in hundredths of a basis point, where the announcement fixes it; 0 otherwise.
+    /// Fee on the amount in, in hundredths of a basis point, if the announcement fixes it; otherwise 0.
     pub fee_pips: u32,
-    /// Tick spacing, where the product has one; 0 otherwise.
+    /// Tick spacing, if the product has one; otherwise 0.
     pub tick_spacing: i32,
 }
 
-/// A contract that keeps a list of pools, where its logs do not say all that has to be known of one.
+/// A contract that lists pools, for pools whose logs do not name all coins.
 ///
-/// Entries are counted from 0. What a list says is believed of coins only: which product a pool is, and whether it is covered,
-/// its reader finds out.
+/// Entries are counted from 0. A list is trusted only for a pool's coins. The pool's reader determines its product and
+/// whether Braid models it.
 pub trait PoolList: Sync {
-    /// The contract.
+    /// Returns the address of the list's contract.
     fn keeper(&self) -> Address;
 
-    /// `topic0` of its events after which the list may be longer.
+    /// Returns `topic0` of the events after which the list may be longer.
     fn topics(&self) -> &'static [B256];
 
-    /// Whether entries may go, and others take their places: such a list is read whole each time. Others only grow.
+    /// Tells whether entries can be removed and replaced. Such a list is read in full each time; any other only grows.
     fn loses_entries(&self) -> bool {
         false
     }
 
-    /// Asks how many entries there are: a word.
+    /// Builds the call that returns the number of entries, as a word.
     fn count(&self) -> Call;
 
-    /// Asks for an entry: the address of a pool, as a word.
+    /// Builds the call that returns an entry: the address of a pool, as a word.
     fn entry(&self, index: u64) -> Call;
 
-    /// What to ask about an entry.
+    /// Builds the calls that return the coins of an entry.
     fn questions(&self, pool: Address) -> Vec<Call>;
 
-    /// The entry, from the answers to [`questions`](Self::questions); `None` is a call that reverted.
+    /// Decodes an entry from the answers to [`questions`](Self::questions); `None` is a call that reverted.
     ///
     /// # Errors
-    /// [`DecodeError`] when the keeper does not say which coins it has.
+    /// [`DecodeError`] if the answers do not name the pool's coins.
     fn understand(&self, pool: Address, answers: &[Option<Bytes>]) -> Result<Discovered, DecodeError>;
 }
 
-/// One `eth_call` to make at the pinned block.
+/// One `eth_call` at the pinned block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Contract to call.
+    /// Called contract.
     pub to: Address,
     /// Calldata.
     pub data: Bytes,
 }
 
-/// A question about a pool, and what its model says will be answered.
+/// A call, and the answer that the model of a pool expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
-    /// The question.
+    /// The call.
     pub call: Call,
-    /// The answer: a word.
+    /// Expected answer, as a word.
     pub answer: U256,
 }
 
-/// What one log does to a pool.
+/// The effect of one log on a pool's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
-    /// The log carried all that changed; the state is that of after the log.
+    /// The log carried all changes; the state is the one after the log.
     Applied,
-    /// The log does not matter to swaps.
+    /// The log does not affect swaps.
     Unaffected,
-    /// The state must be read again at this block.
+    /// The state must be read again, at this block.
     Stale,
 }
 
-/// Where reading a pool's state stands.
+/// Progress of reading a pool's state.
 #[derive(Clone, Debug)]
 pub enum ReadProgress {
-    /// Make these calls next, all at the same block, and give their answers to [`StateReader::feed`].
+    /// Needs these calls next, all at the same block; pass their answers to [`StateReader::feed`].
     Calls(Vec<Call>),
-    /// The state is complete.
+    /// The complete state.
     Done(PoolState),
 }
 
-/// Reads a pool's whole state in as many rounds of calls as it takes, without doing any I/O itself.
+/// Reads a pool's whole state in rounds of calls. It does no I/O itself.
 ///
 /// The caller makes the calls of [`start`](Self::start) in one batch pinned to one block, feeds the answers, and
-/// goes on while more calls are asked for. Rounds of different pools are meant to share batches.
+/// repeats while the reader returns more calls. Rounds of different pools can share a batch.
 pub trait StateReader: Send {
-    /// The first round of calls.
+    /// Returns the first round of calls.
     fn start(&mut self) -> ReadProgress;
 
-    /// Takes the answers of the round before, in order; `None` is a call that reverted.
+    /// Takes the answers of the last round, in order; `None` is a call that reverted.
     ///
     /// # Errors
-    /// [`DecodeError`] when the answers are not those of a pool of this product: the pool is then left out.
+    /// [`DecodeError`] if the answers are not those of a pool of this product. The pool is then excluded.
     fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError>;
 
-    /// The product that the answers showed the pool to be, where its announcement could not tell.
+    /// Returns the product, if the answers revealed it and the announcement did not.
     fn product(&self) -> Option<Product> {
         None
     }
 }
 
-/// Coins and amount of a swap.
+/// Coins and input amount of a swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sale {
-    /// Position of the coin sold.
+    /// Position of the sold coin.
     pub coin_in: u8,
-    /// Position of the coin bought.
+    /// Position of the bought coin.
     pub coin_out: u8,
-    /// Atomic units sold, not zero.
+    /// Amount sold in atomic units; not zero.
     pub amount_in: U256,
 }
 
-/// How the shares follow that a swap pays in a token that counts in shares.
+/// How many shares a swap pays, if its output token counts balances in shares (stETH).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharesPaid {
-    /// They are those of the amount sold: minting gives the shares of what comes in.
+    /// The shares of the input amount, as when staking mints shares for ether.
     OfAmountIn,
-    /// They are those that the amount bought stands for.
+    /// The shares of the output amount, rounded as a transfer of that amount.
     OfAmountOut,
-    /// They are those behind the amount bought, which is what the moved shares are worth.
+    /// The shares whose worth is the output amount.
     BehindAmountOut,
 }
 
-/// One product: how its pools are found, read and followed, what they pay, what a step costs and how it is encoded.
+/// One product: discovery, reading and following of its pools, exact swaps, gas and encoding.
 ///
-/// Shared code reaches it through [`Product`] and [`Pool`], whose methods dispatch over the one list in [`registry`](crate::registry).
-/// A method with a default need not be written by a product that it does not concern.
+/// Shared code calls [`Product`] and [`Pool`](crate::Pool), which dispatch over the list in
+/// [`registry`](crate::registry). Methods with a default are optional.
 pub trait Protocol: Sync {
-    /// The state of a pool, as the list holds it.
+    /// State of a pool.
     type State: StateOf;
-    /// What a swap changes; `()` where nothing changes.
+    /// State change of a swap; `()` if a swap changes nothing.
     type After: ChangeOf;
 
-    /// Returns which product this is.
+    /// Returns the product of this record.
     fn product(&self) -> Product;
 
     // Discovery.
 
-    /// Returns the contracts whose logs announce its pools. Empty for a product whose pools are fixed.
+    /// Returns the contracts whose logs announce pools. Empty for a product with fixed pools.
     fn sources(&self) -> &'static [Source] {
         &[]
     }
 
-    /// Returns the contracts that keep lists of its pools, besides those whose logs announce them.
+    /// Returns the contracts that list pools, in addition to those whose logs announce them.
     fn lists(&self) -> &'static [&'static dyn PoolList] {
         &[]
     }
 
-    /// Returns pools that exist without any announcement.
+    /// Returns pools that exist without an announcement.
     fn fixed_pools(&self) -> Vec<Discovered> {
         Vec::new()
     }
@@ -182,29 +182,30 @@ pub trait Protocol: Sync {
     /// Decodes an announcement by one of [`sources`](Self::sources).
     ///
     /// # Errors
-    /// [`DecodeError::Log`] when the log is malformed, or names impossible parameters.
+    /// [`DecodeError::Log`] if the log is malformed, or names impossible parameters.
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
         Err(DecodeError::Log { event: "an announcement, of which this product has none,", emitter: log.address })
     }
 
-    /// Asks for the coin that goes before those which a pool's announcement names, where it does not name them all: an address, as a
-    /// word.
+    /// Builds the call that returns the pool's first coin, as an address in a word, if the announcement omits that
+    /// coin.
     fn unnamed_coin(&self, _pool: &Discovered) -> Option<Call> {
         None
     }
 
-    /// Returns questions to the contract that announced a pool, with the answers that confirm that it did and that the pool is what it is
-    /// said to be. None where no contract can be asked: then only the announcement itself tells.
+    /// Returns calls to the factory, with the answers that confirm that it created this pool. Empty if no contract can
+    /// confirm it; then only the announcement proves the pool.
     fn confirmations(&self, _pool: &Discovered) -> Vec<Prediction> {
         Vec::new()
     }
 
-    /// Returns the candidate pool that a log of an unknown contract points to.
+    /// Returns the candidate pool inferred from a log of an unknown contract.
     fn suggested(&self, _log: &Log) -> Option<Discovered> {
         None
     }
 
-    /// Returns a pool that somebody named by its address alone, where the product can ask the pool for the rest.
+    /// Returns a pool for a contract that the operator named by address (`--vault`), if the product can read everything
+    /// else from that contract.
     fn named(&self, _pool: Address) -> Option<Discovered> {
         None
     }
@@ -214,91 +215,95 @@ pub trait Protocol: Sync {
     /// Returns a reader of the pool's whole state.
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader>;
 
-    /// Returns a reader of a pool that was read before, on the same chain: what never changes about it need not be asked for again, so
-    /// that one round is enough for what is read at every block.
+    /// Returns a reader of a pool that was read before on the same chain. It may skip everything that never changes, so
+    /// that one round is enough for a pool that is polled every block.
     fn reader_again(&self, pool: &Discovered, _was: &Self::State) -> Box<dyn StateReader> {
         self.reader(pool)
     }
 
-    /// Returns a reader, of one round, of what no log tells about a pool that is [read at each block](Self::reads_each_block), for a block
-    /// whose logs leave the rest of its state as it was.
+    /// Returns a one-round reader of the state that no log shows, for a pool that
+    /// [`reads_each_block`](Self::reads_each_block). It is used at blocks whose logs leave the rest of the state
+    /// unchanged.
     fn reader_each_block(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
         self.reader_again(pool, was)
     }
 
-    /// Returns a reader that asks the [`lens`](crate::lens) and takes fewer calls; used where the node lends its code to an address.
+    /// Returns a reader that uses the [`lens`](crate::lens) and needs fewer calls. It requires a node with state
+    /// overrides.
     fn lens_reader(&self, _pool: &Discovered) -> Option<Box<dyn StateReader>> {
         None
     }
 
-    /// Checks that a pool can be in a state at all.
+    /// Checks that a state is possible for a pool of this product.
     ///
     /// # Errors
-    /// The first thing found, in words.
+    /// Describes the first violation.
     fn validate(&self, _state: &Self::State, _coins: usize) -> Result<(), &'static str> {
         Ok(())
     }
 
     // Logs.
 
-    /// Returns `topic0` of every event, emitted by a pool itself, that may change what it pays.
+    /// Returns `topic0` of every event that a pool itself emits and that may change its swaps.
     fn freshness_topics(&self) -> &'static [B256] {
         &[]
     }
 
-    /// Returns the id of the pool that a log concerns, where the contract that emitted it holds many pools of this product. `None` for a
-    /// log that concerns every pool of the contract.
+    /// Returns the id of the pool that a log concerns, if the emitting contract holds many pools. `None` for a log that
+    /// concerns all pools of the contract.
     fn log_pool_id(&self, _log: &Log) -> Option<B256> {
         None
     }
 
-    /// Returns contracts besides the pool itself whose logs may change what it pays: a vault that holds many pools, a market that a
-    /// pool lends to. Their logs come to [`apply`](Self::apply) as well, which tells by its topics whether they are about this pool.
+    /// Returns the contracts, other than the pool, whose logs may change its swaps: a vault that holds many pools, a
+    /// market that a pool lends to. [`apply`](Self::apply) receives their logs too and decides by the topics whether
+    /// they concern this pool.
     fn listens_to(&self, _state: &Self::State) -> Vec<Address> {
         Vec::new()
     }
 
-    /// Tells whether what the pool pays also changes without any log that it or [`listens_to`](Self::listens_to) emits, beyond what
-    /// its state says of time: its state is then read again at every block.
+    /// Tells whether the pool's swaps can change without any log of the pool or of [`listens_to`](Self::listens_to),
+    /// and not merely with time as the state predicts. Such a pool is polled every block.
     fn reads_each_block(&self, _state: &Self::State) -> bool {
         false
     }
 
-    /// Applies a log of the pool, or of a contract that it [listens to](Self::listens_to), to the state of just before it.
+    /// Applies a log of the pool, or of a contract that it [listens to](Self::listens_to), to the state just before the
+    /// log.
     ///
     /// # Errors
-    /// [`DecodeError`] when the log is malformed: the state must then be read again.
+    /// [`DecodeError`] if the log is malformed. The state must then be read again.
     fn apply(&self, _state: &mut Self::State, _log: &Log) -> Result<Freshness, DecodeError> {
         Ok(Freshness::Unaffected)
     }
 
-    /// Returns the whole state of a pool after one of its logs, where the log tells it of a pool of which nothing else is known.
-    fn state_told(&self, _log: &Log) -> Option<PoolState> {
+    /// Returns a pool's whole state after a log, if the log alone determines it.
+    fn state_from_log(&self, _log: &Log) -> Option<PoolState> {
         None
     }
 
     // Unverified pools.
 
-    /// Returns what a pool was inferred to be, in a word, where only its own answers told: nothing is quoted through it as such before an
-    /// EVM was seen to answer as [`predictions`](Self::predictions).
+    /// Returns the inferred kind of an unverified vault, or `None` for a verified pool. No quote uses an unverified
+    /// vault until the EVM has confirmed its [`predictions`](Self::predictions).
     fn guessed_as(&self, _pool: Address, _state: &Self::State) -> Option<&'static str> {
         None
     }
 
-    /// Predicts what an unverified pool would answer in a later block if nobody touched it until then. What moves with time in a way
-    /// that is not modelled shows there, and nowhere in the block that it was read at.
+    /// Predicts the answers of an unverified vault in a later block, if nobody touches it until then. An accrual that
+    /// is not modelled shows only there, never in the block of the reading.
     fn predictions(&self, _pool: Address, _state: &Self::State, _at: &ExecutionBlock) -> Vec<Prediction> {
         Vec::new()
     }
 
     // Swaps.
 
-    /// Returns what a swap pays after what a route did so far, to the wei.
+    /// Computes a swap after the earlier steps of a route, to the wei.
     ///
-    /// Consumes all of the input or says why not.
+    /// Consumes the whole input, or returns an error.
     ///
     /// # Errors
-    /// [`SwapError`] exactly where the contract, called the way the proxy calls it, would revert or leave input unspent.
+    /// [`SwapError`] exactly where the contract, called as the proxy calls it, would revert or leave input unspent.
     fn swap(
         &self,
         pool: PoolKey,
@@ -308,57 +313,60 @@ pub trait Protocol: Sync {
         sale: Sale,
     ) -> Result<Swap, SwapError>;
 
-    /// Tells whether the proxy can buy an exact amount from a pool (`docs/internals/program.md`, section 6).
+    /// Tells whether the proxy can buy an exact amount from a pool of this product (`docs/internals/program.md`,
+    /// section 6).
     fn is_bought_from(&self) -> bool {
         false
     }
 
-    /// Returns what a swap for exactly `amount_out` of one coin asks of another, to the wei, where the proxy can buy that way.
+    /// Returns the input of a swap for exactly `amount_out`, to the wei; `coins` are the positions in and out.
     ///
     /// # Errors
-    /// [`SwapError::Closed`] for a product of which the proxy buys nothing; else where the contract would revert.
+    /// [`SwapError::Closed`] for a product that the proxy cannot buy from; otherwise where the contract would revert.
     fn amount_in_for(&self, _state: &Self::State, _coins: [u8; 2], _amount_out: U256) -> Result<U256, SwapError> {
         Err(SwapError::Closed)
     }
 
-    /// Returns where what a pool depends on lies: pools that answer with the same key share their state.
+    /// Returns the key under which a route records changes of this pool's state. Pools that share state return the same
+    /// key.
     fn shares_state_at(&self, pool: PoolKey, _state: &Self::State) -> PoolKey {
         pool
     }
 
-    /// Tells whether nothing but its own state decides what any pool of this product pays, and nothing but its own logs changes that: it has
-    /// its contract to itself, listens to no other, is the same at any time, was not guessed, and none of its coins counts in shares. Most pools of
-    /// a market are so: what looks for others passes them over.
+    /// Tells whether the swaps of every pool of this product depend only on its own state, and that state only on its
+    /// own logs. Such a pool has its contract to itself, listens to no other contract, does not depend on time, is
+    /// verified, and has no coin that counts in shares. Most pools are such; searches for exceptions skip them.
     fn stands_alone(&self) -> bool {
         false
     }
 
-    /// Tells whether what a pool pays changes from block to block without anything happening to it (interest, ramps, limits).
+    /// Tells whether a pool's swaps change with time alone (interest, ramps, limits).
     fn depends_on_time(&self, _state: &Self::State) -> bool {
         false
     }
 
-    /// Returns the fee on the amount in, in hundredths of a basis point, where it is one number for every trade.
+    /// Returns the fee on the amount in, in hundredths of a basis point, if it is the same for every trade.
     fn fee_pips(&self, _state: &Self::State) -> Option<u32> {
         None
     }
 
-    /// Returns the curve of two coins of a pool, given by their positions, lower first; `None` for coins that do not trade, and for a
-    /// conversion that is no curve.
+    /// Returns the curve of two coins, given by their positions, lower first. `None` for coins that do not trade, and
+    /// for the conversion of ether and WETH.
     fn curve(&self, state: &Self::State, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve>;
 
-    /// Tells whether this is the one conversion between ether and wrapped ether, which the graph takes for one token.
+    /// Tells whether this is the conversion of ether and WETH, which the graph treats as one token.
     fn wraps_ether(&self) -> bool {
         false
     }
 
-    /// Estimates what a pool holds of a coin, in atomic units, where its state tells. Floating point: it only sorts out.
+    /// Estimates a pool's balance of a coin, in atomic units, if its state reveals it. Floating point: used only as a
+    /// filter.
     fn holds(&self, _state: &Self::State, _coin: u8) -> Option<f64> {
         None
     }
 
-    /// Tells whether a pool asks a contract that is not modelled what a coin is worth: where a route moved that before, a further step is
-    /// refused, since what it would be told is not known.
+    /// Tells whether a pool asks a contract that is not modelled for a coin's rate. If an earlier step of the route
+    /// changed that rate, a further step is refused, because the new answer is unknown.
     fn asks_rate_of(&self, _state: &Self::State, _coin: usize) -> bool {
         false
     }
@@ -373,14 +381,14 @@ pub trait Protocol: Sync {
         None
     }
 
-    // A coin that counts in shares.
+    // Coins that count balances in shares.
 
-    /// Returns the shares that an amount of a coin moves; `None` for coins that do not count in shares.
+    /// Returns the shares that a transfer of an amount moves; `None` for a coin that does not count in shares.
     fn shares_of(&self, _state: &Self::State, _after: Option<&Self::After>, _coin: u8, _amount: U256) -> Option<U256> {
         None
     }
 
-    /// Returns what shares of such a coin are worth.
+    /// Returns the amount that shares of such a coin are worth, rounded down.
     fn worth_of_shares(
         &self,
         _state: &Self::State,
@@ -391,7 +399,7 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// Returns the shares behind an amount of such a coin that is what shares are worth.
+    /// Returns the number of shares that are worth exactly such an amount.
     fn shares_behind(
         &self,
         _state: &Self::State,
@@ -402,39 +410,39 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// Says how the shares follow that this product's swaps pay in such a coin.
+    /// Tells how many shares this product's swaps pay out in such a coin.
     fn shares_paid(&self) -> SharesPaid {
         SharesPaid::OfAmountOut
     }
 
-    // The step in the proxy's program, and what it costs.
+    // The step in the proxy's program, and its gas.
 
     /// Encodes a step that sells coin `coin_in` for coin `coin_out`.
     fn step_code(&self, pool: Address, state: &Self::State, coin_in: u8, coin_out: u8) -> StepCode;
 
-    /// Returns the contract that holds a pool's coins.
+    /// Returns the contract that holds the pool's coins.
     fn holder(&self, pool: Address) -> Address {
         pool
     }
 
-    /// Returns the spender to whom the pool's own token gives an implicit allowance of any amount.
-    fn own_token_lets(&self, _state: &Self::State) -> Option<Address> {
+    /// Returns the spender to which the pool's own token grants an implicit allowance.
+    fn implicit_spender(&self, _state: &Self::State) -> Option<Address> {
         None
     }
 
-    /// Returns the gas refunded at the end of a transaction, for slots that a step writes from zero and back. It is not in a step's
-    /// gas, but in what a transaction must be given, and refunds have a cap (EIP-3529).
+    /// Returns the gas refunded at the end of a transaction, for slots that a step sets from zero and clears again. It
+    /// is not part of a step's gas. The transaction's gas limit must include it, and refunds are capped (EIP-3529).
     fn refunded_gas_units(&self, _state: &Self::State, _coin_in: u8) -> u64 {
         0
     }
 
-    /// Returns a contract, besides tokens, the pool and its [`holder`](Self::holder), that a step leaves warm.
+    /// Returns a further contract that a step leaves warm, besides tokens, the pool and its [`holder`](Self::holder).
     fn also_touches(&self, _state: &Self::State, _coins: [u8; 2], _at: &ExecutionBlock) -> Option<Address> {
         None
     }
 
-    /// Returns what of a step's own gas is saved where steps before it touched contracts: the pool itself, its holder, or, by `touched`,
-    /// another one.
+    /// Returns the gas that a step saves because earlier steps touched contracts: the pool, its holder, or another one,
+    /// as `touched` tells.
     fn saved_gas_units(
         &self,
         _state: &Self::State,
@@ -446,7 +454,8 @@ pub trait Protocol: Sync {
         0
     }
 
-    /// Returns the gas of a step after the sales before it, where the pool's arithmetic goes round in loops that are counted.
+    /// Returns the gas of a step after the sales before it, if it depends on the number of iterations of the pool's
+    /// arithmetic.
     fn counted_gas_units(
         &self,
         _state: &Self::State,
@@ -457,13 +466,13 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// Returns the vaults that a step goes by, each that lends with others, and what the step does with it.
+    /// Returns the lending vaults that a step calls, with the step's action on each.
     fn lenders<'a>(&self, _pool: Address, _state: &'a Self::State, _coin_in: u8, _gas_units: u64) -> Vec<Lender<'a>> {
         Vec::new()
     }
 }
 
-/// Which contracts of a step were touched by a step before it.
+/// Contracts of a step that an earlier step already touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touched {
     /// The pool itself.

@@ -1,7 +1,7 @@
-//! Reads contracts with a function that asks as it goes. Whatever it cannot know yet stops it; it runs again from its beginning once the
-//! answers are there.
+//! Reads contracts with an ordinary function. It stops at the first missing answer and reruns from the beginning once
+//! the answers have arrived.
 //!
-//! Questions whose answers are only needed later go into one round: ask them all, then take each answer with `?`.
+//! Calls that do not depend on each other share a round: make them all first, then take each answer with `?`.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -18,10 +18,10 @@ sol! {
     function getCurrentBlockTimestamp() external view returns (uint256);
 }
 
-/// Why a reading stops.
+/// Reason for which a reading stops.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
-    /// It needs an answer of the next round.
+    /// An answer of the next round is missing.
     Unanswered,
     /// The answers are not those of a pool of this product.
     Refused(DecodeError),
@@ -33,30 +33,30 @@ impl From<DecodeError> for Stop {
     }
 }
 
-/// What was asked about a pool so far, and the answers.
+/// Calls made about a pool so far, with their answers.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pool: Address,
     asked: Vec<Call>,
-    /// Answers to the first of `asked`; `None` is a call that reverted.
+    /// Answers to the first calls of `asked`; `None` is a call that reverted.
     answers: Vec<Option<Bytes>>,
-    /// The position of each call in `asked`.
+    /// Position of each call in `asked`.
     places: HashMap<(Address, Bytes), usize>,
     product: Option<Product>,
 }
 
 impl Reading {
-    /// Refuses the pool for what its state cannot be.
+    /// Builds the refusal of a pool whose state is impossible.
     pub(crate) const fn impossible(&self, what: &'static str) -> Stop {
         Stop::Refused(impossible(self.pool, what))
     }
 
-    /// Says which product the pool turned out to be.
+    /// Records the product that the answers revealed.
     pub(crate) const fn found(&mut self, product: Product) {
         self.product = Some(product);
     }
 
-    /// Returns the answer to a call as it came; `None` if it reverted. Asked twice, a call is made once.
+    /// Returns the raw answer to a call; `None` if it reverted. Equal calls are made once.
     pub(crate) fn call(&mut self, call: Call) -> Result<Option<Bytes>, Stop> {
         let place = *self.places.entry((call.to, call.data.clone())).or_insert(self.asked.len());
         if place == self.asked.len() {
@@ -65,13 +65,13 @@ impl Reading {
         self.answers.get(place).cloned().ok_or(Stop::Unanswered)
     }
 
-    /// Returns an answer, decoded; `None` if the call reverted or answered something else.
+    /// Returns a decoded answer; `None` if the call reverted or the answer does not decode.
     pub(crate) fn try_ask<C: SolCall>(&mut self, to: Address, call: &C) -> Result<Option<C::Return>, Stop> {
         let answer = self.call(ask(to, call).call)?;
         Ok(answer.and_then(|answer| C::abi_decode_returns_validate(&answer).ok()))
     }
 
-    /// Returns an answer, decoded; refuses the pool if the call reverted or answered something else.
+    /// Returns a decoded answer, and refuses the pool if the call reverted or the answer does not decode.
     pub(crate) fn ask<C: SolCall>(&mut self, to: Address, call: &C) -> Result<C::Return, Stop> {
         let Question { call, name } = ask(to, call);
         let answer = self.call(call)?;
@@ -79,30 +79,30 @@ impl Reading {
         decoded.ok_or_else(|| self.odd(name, answer.as_ref()))
     }
 
-    /// Returns an answer that is a word.
+    /// Returns an answer that is one word.
     pub(crate) fn question(&mut self, question: Question) -> Result<U256, Stop> {
         let answer = self.call(question.call)?;
         let word = answer.as_ref().and_then(|answer| U256::try_from_be_slice(answer.get(..32)?));
         word.ok_or_else(|| self.odd(question.name, answer.as_ref()))
     }
 
-    /// Returns what a view without arguments tells, whose answer is a word.
+    /// Returns the word that a view without arguments returns.
     pub(crate) fn word(&mut self, to: Address, view: &'static str) -> Result<U256, Stop> {
         self.question(ask_view(to, view))
     }
 
-    /// Returns what such a view tells; `None` if the call reverted or answered something else.
+    /// Returns the word that a view without arguments returns; `None` if it reverts or returns less.
     pub(crate) fn try_word(&mut self, to: Address, view: &'static str) -> Result<Option<U256>, Stop> {
         let answer = self.call(ask_view(to, view).call)?;
         Ok(answer.and_then(|answer| U256::try_from_be_slice(answer.get(..32)?)))
     }
 
-    /// Returns whether such a view answers, with a word at the least.
+    /// Tells whether a view without arguments returns at least one word.
     pub(crate) fn has(&mut self, to: Address, view: &'static str) -> Result<bool, Stop> {
         Ok(self.call(ask_view(to, view).call)?.is_some_and(|answer| answer.len() >= 32))
     }
 
-    /// Returns what several such views of one contract tell.
+    /// Returns the words of several views without arguments of one contract.
     pub(crate) fn words<const N: usize>(&mut self, to: Address, views: [&'static str; N]) -> Result<[U256; N], Stop> {
         let answers = views.map(|view| self.word(to, view));
         let mut words = [U256::ZERO; N];
@@ -126,18 +126,18 @@ impl Reading {
         self.question(ask_word(contract, slot))
     }
 
-    /// Returns the block's time, unix seconds.
+    /// Returns the block's timestamp, in unix seconds.
     pub(crate) fn timestamp(&mut self) -> Result<u64, Stop> {
         let seconds = self.ask(MULTICALL3, &getCurrentBlockTimestampCall {})?;
         self.narrow(seconds)
     }
 
-    /// Narrows a time or another number that has 64 bits.
+    /// Narrows a time or another number of at most 64 bits.
     pub(crate) fn narrow(&self, number: U256) -> Result<u64, Stop> {
         Ok(narrow(self.pool, number, "a number beyond 64 bits")?)
     }
 
-    /// Reads what another reader reads.
+    /// Runs another reader inside this reading.
     pub(crate) fn read_by(&mut self, mut reader: Box<dyn StateReader>) -> Result<PoolState, Stop> {
         let mut progress = reader.start();
         loop {
@@ -152,29 +152,29 @@ impl Reading {
     }
 }
 
-/// Tells whether a word is an address.
+/// Tells whether a word holds an address.
 pub(crate) fn is(word: U256, address: Address) -> bool {
     word == U256::from_be_bytes(address.into_word().0)
 }
 
-/// Asks a view without arguments.
+/// Builds the call of a view without arguments.
 fn ask_view(to: Address, view: &'static str) -> Question {
     let selector = keccak256(view).0.into_iter().take(4).collect();
     Question { call: Call { to, data: selector }, name: view }
 }
 
-/// Returns all of several readings, each of which asks before any is waited for.
+/// Collects several readings. All their calls are made before the first is waited for.
 pub(crate) fn all<T>(readings: impl IntoIterator<Item = Result<T, Stop>>) -> Result<Vec<T>, Stop> {
     readings.into_iter().collect::<Vec<_>>().into_iter().collect()
 }
 
-/// A reader that runs a function until it has all that it asks for.
+/// A reader that reruns a function until all its answers are there.
 struct Rerun<F> {
     reading: Reading,
     read: F,
 }
 
-/// Returns the reader of a pool by a function that depends on nothing but what it is answered.
+/// Returns the reader of a pool from a function that depends only on the answers.
 pub(crate) fn reader<S, F>(pool: Address, read: F) -> Box<dyn StateReader>
 where
     S: Into<PoolState>,
@@ -184,7 +184,7 @@ where
     Box::new(Rerun { reading, read: move |reading: &mut Reading| read(reading).map(Into::into) })
 }
 
-/// Returns the reader of a vault, of whose announcement the first coin is the asset.
+/// Returns the reader of a vault. The first coin of its announcement is the asset.
 pub(crate) fn reader_of<S: 'static>(
     pool: &Discovered,
     read: fn(Address, Address, &mut Reading) -> Result<S, Stop>,
@@ -215,7 +215,7 @@ impl<F: Fn(&mut Reading) -> Result<PoolState, Stop> + Send> StateReader for Reru
         self.reading.asked.clear();
         self.reading.answers.clear();
         self.reading.places.clear();
-        // what refuses a pool before anything was asked says so when the round of no calls is answered
+        // a refusal before the first call is reported when the caller answers this empty round
         self.proceed().unwrap_or(ReadProgress::Calls(Vec::new()))
     }
 

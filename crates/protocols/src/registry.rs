@@ -1,4 +1,5 @@
-//! The one list of products. The states of pools, what swaps change, and every dispatch to a product's code follow from it.
+//! The single list of products. It generates the enums of pool states and state changes, and every dispatch to a
+//! product's code.
 
 use std::sync::Arc;
 
@@ -6,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{balancer, curve, erc4626, fluid, lido, morpho, uniswap_v2, uniswap_v3, vault, wrapped_ether};
 
-/// A product's state, as one of the variants of [`PoolState`].
+/// Conversion between a product's state and its variant of [`PoolState`].
 pub trait StateOf: Into<PoolState> {
-    /// Returns the state, unless it is another product's.
+    /// Returns the state, if it is this product's.
     fn of(state: &PoolState) -> Option<&Self>;
 
-    /// As [`of`](Self::of), to change it.
+    /// Returns the state for writing, if it is this product's.
     fn of_mut(state: &mut PoolState) -> Option<&mut Self>;
 }
 
-/// What a swap changes, as one of the variants of [`After`].
+/// Conversion between a state change and its variant of [`After`].
 pub trait ChangeOf: Into<After> {
-    /// Returns the change, unless it is another product's.
+    /// Returns the change, if it is this product's.
     fn of(after: &After) -> Option<&Self>;
 }
 
@@ -50,40 +51,40 @@ macro_rules! products {
         pub enum Product { $($(#[$doc])* $variant,)* }
 
         impl Product {
-            /// Every product, in the order of the list.
+            /// All products, in the order of the list.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// Returns the id that `exclude_protocols`, `protocols_used` and steps use.
+            /// Returns the id used in `exclude_protocols`, `protocols_used` and steps.
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$variant => $id,)* }
             }
 
-            /// Returns the family that the product belongs to; a family name excludes all its products.
+            /// Returns the family of the product. A family name in `exclude_protocols` excludes all its products.
             pub const fn family(self) -> &'static str {
                 match self { $(Self::$variant => $family,)* }
             }
 
-            /// Returns the name a person reads.
+            /// Returns the display name.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
         }
 
-        /// The state of a pool, as far as it decides what a swap pays.
+        /// State of a pool: everything that decides the output of a swap.
         ///
-        /// Two products that run the same code share a variant.
+        /// Products that run the same code share a variant.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum PoolState { $($(#[$state_doc])* $state($state_type),)* }
 
-        /// The words of a pool's state that a swap changed: enough to price a second swap in the same route.
+        /// State change of a swap: enough to compute a second swap in the same route.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[allow(
             clippy::large_enum_variant,
             reason = "it lives on the stack of a solve, where a box would have to be allocated"
         )]
         pub enum After {
-            /// Nothing changes.
+            /// No change.
             Unchanged,
             $($(#[$change_doc])* $change($change_type),)*
         }
@@ -120,7 +121,7 @@ macro_rules! products {
             }
         )*
 
-        /// Runs an expression with a product's record: `with_record!(product, record => record.sources())`.
+        /// Evaluates an expression with a product's record: `with_record!(product, record => record.sources())`.
         macro_rules! with_record {
             ($d product:expr, $d name:ident => $d body:expr) => {
                 match $d product { $($crate::Product::$variant => { let $d name = &$crate::$($record)::+; $d body })* }
@@ -128,7 +129,7 @@ macro_rules! products {
         }
         pub(crate) use with_record;
 
-        /// As [`with_record`] with the record of a vault; another expression for products that are no vaults.
+        /// Evaluates an expression with a vault's record, or another expression if the product is not a vault.
         macro_rules! with_vault_record {
             ($d product:expr, $d name:ident => $d body:expr, else $d other:expr) => {
                 match $d product {
@@ -150,31 +151,31 @@ macro_rules! products {
 products! {
     $
     states {
-        /// Ether and WETH, one to one.
+        /// Wrapped ether: ether and WETH, one to one.
         WrappedEther(wrapped_ether::State),
         /// Constant product with a fee, two coins.
         UniswapV2(uniswap_v2::State),
         /// Concentrated liquidity, two coins.
         UniswapV3(uniswap_v3::State),
-        /// A vault: coin 0 is the asset, coin 1 the share.
+        /// ERC-4626 vault: coin 0 is the asset, coin 1 the share.
         Erc4626(Box<erc4626::State>),
-        /// A pool of Balancer's second vault.
+        /// Pool of Balancer's V2 vault.
         BalancerV2(Arc<balancer::v2::State>),
-        /// A pool of Balancer's third vault.
+        /// Pool of Balancer's V3 vault.
         BalancerV3(Arc<balancer::v3::State>),
-        /// A buffer of Balancer's third vault: coin 0 is the asset, coin 1 the share that wraps it.
+        /// Buffer of Balancer's V3 vault: coin 0 is the asset, coin 1 the ERC-4626 share.
         BalancerV3Buffer(Arc<balancer::v3::buffer::State>),
-        /// A Curve pool of any kind.
+        /// Curve pool of any kind.
         Curve(Arc<curve::State>),
-        /// Lido, for staking and for wrapping alike.
+        /// Lido, for staking and for wrapping.
         Lido(lido::State),
-        /// A MetaMorpho vault: coin 0 is the asset, coin 1 the share.
+        /// MetaMorpho vault: coin 0 is the asset, coin 1 the share.
         Metamorpho(Arc<morpho::MetaMorpho>),
-        /// Fluid's collateral and debt around a centre price, two coins.
+        /// Fluid DEX: collateral and debt around a centre price, two coins.
         FluidDexT1(fluid::dex::State),
-        /// A lending share of Fluid: coin 0 is the asset, coin 1 the share.
+        /// Fluid fToken: coin 0 is the asset, coin 1 the share.
         FluidFToken(Box<fluid::ftoken::State>),
-        /// A Vault V2 of Morpho: coin 0 is the asset, coin 1 the share.
+        /// Morpho Vault V2: coin 0 is the asset, coin 1 the share.
         VaultV2(Arc<morpho::VaultV2>),
     }
     changes {
@@ -182,23 +183,23 @@ products! {
         UniswapV2(uniswap_v2::After),
         /// New price, tick and liquidity in range.
         UniswapV3(uniswap_v3::After),
-        /// What Balancer's second vault holds for the pool.
+        /// New balances of the pool in Balancer's V2 vault.
         BalancerV2(balancer::v2::After),
-        /// What Balancer's third vault holds for the pool.
+        /// New balances of the pool in Balancer's V3 vault.
         BalancerV3(balancer::v3::After),
-        /// What a buffer holds, and what it did to the vault behind it.
+        /// New balances of a buffer, and its trades with the vault.
         BalancerV3Buffer(balancer::v3::buffer::After),
-        /// What a Curve pool holds, and its prices.
+        /// New balances and prices of a Curve pool.
         Curve(curve::After),
-        /// Lido's totals, on which staking and wrapping depend.
+        /// New totals of Lido, on which staking and wrapping depend.
         Lido(lido::State),
-        /// The deposits and redemptions of a vault, in order.
+        /// Deposits and redemptions of a vault, in order.
         Vault(vault::Trades),
-        /// New words of a pool and of its tokens in the liquidity layer.
+        /// New storage words of a pool and of its tokens in the liquidity layer.
         FluidDexT1(fluid::dex::After),
     }
     products {
-        /// Wrapped ether: ether and WETH at one to one.
+        /// Ether and WETH, one to one.
         WrappedEther { id: "wrapped_ether", family: "wrapped_ether", name: "Wrapped Ether", record: wrapped_ether::WrappedEther },
         /// Uniswap V2 pairs.
         UniswapV2 { id: "uniswap_v2", family: "uniswap", name: "Uniswap V2", record: uniswap_v2::UNISWAP_V2 },
@@ -210,45 +211,45 @@ products! {
         SushiswapV3 { id: "sushiswap_v3", family: "sushiswap", name: "SushiSwap V3", record: sushiswap::SUSHISWAP_V3 },
         /// PancakeSwap V3 pools.
         PancakeswapV3 { id: "pancakeswap_v3", family: "pancakeswap", name: "PancakeSwap V3", record: pancakeswap::PANCAKESWAP_V3 },
-        /// Vaults of the list, by the ERC-4626 calls.
+        /// Listed and unlisted ERC-4626 vaults.
         Erc4626 vault { id: "erc4626", family: "erc4626", name: "ERC-4626 vaults", record: erc4626::Erc4626 },
-        /// Balancer V2's weighted pools.
+        /// Balancer V2 weighted pools.
         BalancerV2Weighted { id: "balancer_v2_weighted", family: "balancer", name: "Balancer V2 weighted", record: balancer::v2::BALANCER_V2_WEIGHTED },
-        /// Balancer V2's stable and meta-stable pools.
+        /// Balancer V2 stable and meta-stable pools.
         BalancerV2Stable { id: "balancer_v2_stable", family: "balancer", name: "Balancer V2 stable", record: balancer::v2::BALANCER_V2_STABLE },
-        /// Balancer V2's composable stable pools.
+        /// Balancer V2 composable stable pools.
         BalancerV2ComposableStable { id: "balancer_v2_composable_stable", family: "balancer", name: "Balancer V2 composable stable", record: balancer::v2::BALANCER_V2_COMPOSABLE_STABLE },
-        /// Weighted pools of Balancer's third vault.
+        /// Balancer V3 weighted pools.
         BalancerV3Weighted { id: "balancer_v3_weighted", family: "balancer", name: "Balancer V3 weighted", record: balancer::v3::BALANCER_V3_WEIGHTED },
-        /// Stable pools of Balancer's third vault.
+        /// Balancer V3 stable pools.
         BalancerV3Stable { id: "balancer_v3_stable", family: "balancer", name: "Balancer V3 stable", record: balancer::v3::BALANCER_V3_STABLE },
-        /// The third vault's buffers of ERC-4626 vaults.
+        /// Balancer V3 buffers of ERC-4626 vaults.
         BalancerV3Buffer { id: "balancer_v3_buffer", family: "balancer", name: "Balancer V3 buffers", record: balancer::v3::buffer::BALANCER_V3_BUFFER },
-        /// Curve's StableSwap pools of plain coins, first generation.
+        /// Curve StableSwap pools, first generation.
         CurveStableswap { id: "curve_stableswap", family: "curve", name: "Curve StableSwap", record: curve::CURVE_STABLESWAP },
-        /// Curve's metapools, and through them the coins of their base pools.
+        /// Curve metapools, including swaps with the coins of their base pools.
         CurveMetapool { id: "curve_metapool", family: "curve", name: "Curve metapool", record: curve::CURVE_METAPOOL },
-        /// Curve's StableSwap pools, next generation.
+        /// Curve StableSwap pools, next generation.
         CurveStableswapNg { id: "curve_stableswap_ng", family: "curve", name: "Curve StableSwap-NG", record: curve::CURVE_STABLESWAP_NG },
-        /// Curve's two-coin CryptoSwap pools.
+        /// Curve CryptoSwap pools of two coins.
         CurveCryptoswap { id: "curve_cryptoswap", family: "curve", name: "Curve CryptoSwap", record: curve::CURVE_CRYPTOSWAP },
-        /// Curve's tricrypto2.
+        /// Curve tricrypto2.
         CurveTricrypto { id: "curve_tricrypto", family: "curve", name: "Curve Tricrypto", record: curve::CURVE_TRICRYPTO },
-        /// Curve's Tricrypto, next generation.
+        /// Curve Tricrypto, next generation.
         CurveTricryptoNg { id: "curve_tricrypto_ng", family: "curve", name: "Curve Tricrypto-NG", record: curve::CURVE_TRICRYPTO_NG },
-        /// Curve's Twocrypto, next generation.
+        /// Curve Twocrypto, next generation.
         CurveTwocryptoNg { id: "curve_twocrypto_ng", family: "curve", name: "Curve Twocrypto-NG", record: curve::CURVE_TWOCRYPTO_NG },
-        /// Ether staked for stETH.
+        /// Staking of ether for stETH.
         LidoSteth { id: "lido_steth", family: "lido", name: "Lido stETH", record: lido::LIDO_STETH },
-        /// stETH wrapped and unwrapped.
+        /// Wrapping and unwrapping of stETH.
         LidoWsteth { id: "lido_wsteth", family: "lido", name: "Lido wstETH", record: lido::LIDO_WSTETH },
         /// MetaMorpho vaults, 1.0 and 1.1.
         Metamorpho vault { id: "metamorpho", family: "morpho", name: "MetaMorpho", record: morpho::METAMORPHO },
-        /// Fluid's DEX T1 pools.
+        /// Fluid DEX T1 pools.
         FluidDexT1 { id: "fluid_dex_t1", family: "fluid", name: "Fluid DEX", record: fluid::dex::DexT1 },
-        /// Fluid's lending shares.
+        /// Fluid fTokens.
         FluidFToken vault { id: "fluid_ftoken", family: "fluid", name: "Fluid fTokens", record: fluid::ftoken::FToken },
-        /// Morpho's Vault V2.
+        /// Morpho Vault V2.
         MorphoVaultV2 vault { id: "morpho_vault_v2", family: "morpho", name: "Morpho Vault V2", record: morpho::VAULT_V2 },
     }
 }
@@ -267,7 +268,7 @@ impl Product {
         Self::ALL.iter().filter(matches).copied().collect()
     }
 
-    /// Position in [`Product::ALL`]; below 64, so that a set of products fits one word.
+    /// Returns the position in [`Product::ALL`]. It is below 64, so a set of products fits one word.
     pub const fn index(self) -> usize {
         self as usize
     }

@@ -1,4 +1,4 @@
-//! Holds what a route's steps so far did to the contracts that they touched.
+//! State changes that the earlier steps of a route made.
 
 use alloy_primitives::{Address, U256};
 use braid_primitives::{ExecutionBlock, PoolKey, TokenId};
@@ -6,16 +6,16 @@ use braid_primitives::{ExecutionBlock, PoolKey, TokenId};
 use crate::{
     After, Pool, Sale, Swap, SwapError,
     registry::ChangeOf,
-    vault::{Before, SHARE_COIN, VaultTrade},
+    vault::{EarlierTrades, SHARE_COIN, VaultTrade},
 };
 
-/// Shares whose worth tells whether a rate moved, in atomic units: 10²⁴. Contracts ask for the worth of a smaller power of ten, rounded down; where
-/// that of 10²⁴ did not move, that of none of them did.
+/// Shares whose worth detects a rate change, in atomic units: 10²⁴. Contracts ask for the worth of a smaller power of
+/// ten, rounded down. If the worth of 10²⁴ is unchanged, so are theirs.
 const ASKED_SHARES: U256 = U256::from_limbs([2_003_764_205_206_896_640, 54_210, 0, 0]);
 
-/// What the steps of one route did so far. A further step is priced after them.
+/// State changes of one route's steps so far. Later steps are computed on top of them.
 ///
-/// Empty at first; it allocates nothing until a step is recorded.
+/// Starts empty, and allocates nothing until a step is recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteState {
     changes: Vec<(PoolKey, After)>,
@@ -24,7 +24,7 @@ pub struct RouteState {
 }
 
 impl RouteState {
-    /// Returns what a swap of `amount_in` pays after the steps so far, to the wei. Nothing is recorded.
+    /// Computes a swap of `amount_in` after the steps so far, to the wei. Records nothing.
     ///
     /// # Errors
     /// As [`Pool::swap`].
@@ -39,7 +39,7 @@ impl RouteState {
         pool.swap_in(at, self, Sale { coin_in, coin_out, amount_in })
     }
 
-    /// Records what a step through `pool` changed.
+    /// Records the state change of a step through `pool`.
     pub fn record(&mut self, pool: &Pool, after: After) {
         if let Some((address, vault, trades)) = pool.vault_trades(&after) {
             let known = self.before(address).own().count();
@@ -59,24 +59,24 @@ impl RouteState {
         }
     }
 
-    /// Returns what the steps so far did to what `pool` depends on.
+    /// Returns the recorded change of the state that `pool` depends on.
     pub fn after(&self, pool: &Pool) -> &After {
         self.at(pool.shares_state_at()).unwrap_or(&After::Unchanged)
     }
 
-    /// Tells whether the steps so far moved what a vault's share is worth, as far as anybody asks.
-    pub(crate) fn moved_worth_of(&self, token: TokenId, at: &ExecutionBlock) -> bool {
+    /// Tells whether the steps so far changed the worth of a vault's share, at the precision of [`ASKED_SHARES`].
+    pub(crate) fn changed_rate_of(&self, token: TokenId, at: &ExecutionBlock) -> bool {
         let Some(known) = self.vault_trades.iter().find(|known| known.share == Some(token)) else { return false };
         let worth = |before| known.vault.rate(at, before).ok()?.down(false, ASKED_SHARES);
-        worth(self.before(known.address)) != worth(Before::new(known.address, &[]))
+        worth(self.before(known.address)) != worth(EarlierTrades::new(known.address, &[]))
     }
 
-    /// Returns what the steps so far did before the next one comes to a vault.
-    pub(crate) fn before(&self, vault: Address) -> Before<'_> {
-        Before::new(vault, &self.vault_trades)
+    /// Returns the trades with vaults so far, as seen by the next step at this vault.
+    pub(crate) fn before(&self, vault: Address) -> EarlierTrades<'_> {
+        EarlierTrades::new(vault, &self.vault_trades)
     }
 
-    /// Returns what the steps so far changed at a pool, if that is a change of this kind.
+    /// Returns the recorded change under a key, if it is of this type.
     pub(crate) fn change<C: ChangeOf>(&self, place: PoolKey) -> Option<&C> {
         self.at(place).and_then(C::of)
     }

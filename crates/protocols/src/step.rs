@@ -4,54 +4,56 @@ use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_sol_types::SolValue;
 use arrayvec::ArrayVec;
 
-/// The most operand bytes that any step has.
+/// Maximum number of operand bytes of a step.
 pub const MAX_OPERANDS: usize = 32;
 
-/// What a protocol contributes to a step of the program: all but the token indices, the share and the destination.
+/// A protocol's part of a step in the program: everything but the token indices, the share and the destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepCode {
-    /// Which step the proxy runs.
+    /// Opcode of the proxy's step.
     pub opcode: u8,
-    /// What follows the step's head.
+    /// Operands after the step's head.
     pub operands: ArrayVec<u8, MAX_OPERANDS>,
-    /// Whom the step's contract may pay.
+    /// Receivers that the step's contract may pay directly.
     pub receivers: Receivers,
-    /// The factory that vouches for the pool, if it stands at the address that follows from its coins.
+    /// Factory and inputs of the CREATE2 address, for a pool that may be a known pool.
     pub origin: Option<Origin>,
-    /// Whether the input can lie in the pool before the step runs, so that the step before can pay it there.
+    /// Whether the previous step can send the input to the pool in advance.
     pub prepayable: bool,
-    /// Whether the proxy pays the pool straight out of what an order begins with: ether, which the step wraps by itself, and an input
-    /// that a Permit2 signature moves from its owner to the pool (`docs/internals/program.md`, sections 2 and 5).
+    /// Whether the proxy can pay the pool directly at the start of an order: with ether, which the step wraps itself,
+    /// and with an input that a Permit2 signature moves from its owner to the pool (`docs/internals/program.md`,
+    /// sections 2 and 5).
     pub begins_straight: bool,
-    /// How the pool gets its input.
+    /// How the pool receives its input.
     pub funding: Funding,
 }
 
-/// Whom a step's contract may pay. The proxy lets a contract pay the recipient only if what it pays is then known without a look at
-/// the recipient's balance, which others can raise.
+/// Receivers that a step's contract may pay. The proxy lets a contract pay the recipient only if the paid amount is
+/// then known without reading the recipient's balance, which anybody can raise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receivers {
     /// The proxy (destination 0).
     Proxy,
-    /// The proxy, the next step's pool (destination 2), and, where its factory vouches for the pool, the recipient (destination 1).
+    /// The proxy, the next step's pool (destination 2), and, for a known pool, the recipient (destination 1).
     Pools,
     /// Any of the three.
     Anyone,
 }
 
-/// A factory that deploys pools by CREATE2, as the proxy knows it (`contracts/src/Pools.sol`).
+/// A factory that deploys pools by CREATE2, as in the proxy's table (`contracts/src/Pools.sol`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factory {
-    /// Its number in a path.
+    /// Number of the factory in a path.
     pub number: u8,
-    /// Deploys the pools.
+    /// Contract that deploys the pools.
     pub deployer: Address,
-    /// Keccak hash of a pool's creation code.
+    /// Keccak-256 of a pool's creation code.
     pub init_code_hash: B256,
 }
 
 impl Factory {
-    /// Where the factory's pool of two tokens stands if there is one; `fee_pips` where the fee is part of the address.
+    /// Computes the CREATE2 address of the factory's pool of two tokens, whether it exists or not. `fee_pips` is given
+    /// if the salt contains the fee.
     pub fn pool(&self, a: Address, b: Address, fee_pips: Option<u32>) -> Address {
         let (token0, token1) = (a.min(b), a.max(b));
         let salt = match fee_pips {
@@ -62,39 +64,39 @@ impl Factory {
     }
 }
 
-/// Where a pool comes from.
+/// Factory and inputs of a pool's CREATE2 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The factory.
     pub factory: Factory,
-    /// The pool itself.
+    /// Address of the pool.
     pub pool: Address,
-    /// The fee in millionths, where it is part of the address.
+    /// Fee in hundredths of a basis point, if the salt contains it.
     pub fee_pips: Option<u32>,
 }
 
 impl Origin {
-    /// Whether the factory's pool of two tokens is this one.
-    pub fn vouches(&self, a: Address, b: Address) -> bool {
+    /// Tells whether the pool is at the factory's CREATE2 address of two tokens: then it is a known pool.
+    pub fn is_known_pool(&self, a: Address, b: Address) -> bool {
         self.factory.pool(a, b, self.fee_pips) == self.pool
     }
 }
 
-/// How a pool gets a step's input: what the gas of a whole transaction depends on.
+/// How a pool receives a step's input. The gas of a transaction depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Funding {
-    /// Straight from whoever has it, the payer or the proxy.
+    /// Transferred directly by the payer or the proxy.
     Straight,
-    /// From the proxy, by an allowance that the step gives and the pool uses up.
+    /// Taken from the proxy by an allowance that the step sets and the pool uses up.
     Approval,
-    /// It lies at the proxy, and the pool takes it there without an allowance.
+    /// Taken from the proxy without an allowance.
     Held,
-    /// Ether, along with the call.
+    /// Sent as ether with the call.
     Ether,
 }
 
 impl StepCode {
-    /// A step without operands, whose output comes to the proxy.
+    /// Returns a step without operands, whose output goes to the proxy.
     pub(crate) fn bare(opcode: u8) -> Self {
         Self {
             opcode,
@@ -107,17 +109,17 @@ impl StepCode {
         }
     }
 
-    /// The same step with these bytes after the operands that it has; bytes beyond [`MAX_OPERANDS`] are not taken.
+    /// Appends operand bytes. Bytes beyond [`MAX_OPERANDS`] are dropped.
     pub(crate) fn with(mut self, bytes: &[u8]) -> Self {
         self.operands.extend(bytes.iter().copied().take(self.operands.remaining_capacity()));
         self
     }
 }
 
-/// What a pool's gas per step counts for moving tokens, net of refunds: `transferFrom` of the input out of an allowance that is
-/// used up, and `transfer` of the output to someone who has some already, both plain ERC-20s that the transaction touches for
-/// the first time. Two cold accounts, five cold slots written from something to something, one of them cleared
-/// (EIP-2929, EIP-2200, EIP-3529), and the tokens' own work.
+/// Gas units of token transfers that a step's gas includes, net of refunds: a `transferFrom` of the input from an
+/// allowance that it uses up, and a `transfer` of the output to an account with a balance, both plain ERC-20s touched
+/// for the first time. That is two cold accounts, five cold slots rewritten from non-zero values, one of them cleared
+/// (EIP-2929, EIP-2200, EIP-3529), and the tokens' own code.
 ///
-/// A model of a whole transaction takes this off and counts the transfers that really happen.
+/// The gas model of a whole transaction subtracts this and adds the transfers that really happen.
 pub const TRANSFERS_GAS_UNITS: u64 = 31_300;

@@ -1,5 +1,5 @@
-//! Words of a contract's storage, for what no view tells. A reader asks for one like for a call; whoever makes the calls
-//! knows such a question by its data and reads the slot (`eth_getStorageAt`) instead of calling.
+//! Reads of contract storage, for values that no view returns. A reader asks with a special call. The caller recognises
+//! its calldata and reads the slot (`eth_getStorageAt`) instead of calling.
 
 use alloy_primitives::{Address, B256, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -10,16 +10,16 @@ use crate::{
 };
 
 sol! {
-    /// No contract has this function.
+    /// A function that no contract has; it marks a storage read.
     function storageAt(bytes32 slotReadByBraid) external view returns (uint256 word);
 }
 
-/// Asks for a word of a contract's storage.
+/// Builds the call that stands for a read of a storage word.
 pub(crate) fn ask_word(contract: Address, slot: U256) -> Question {
     ask(contract, &storageAtCall { slotReadByBraid: B256::from(slot) })
 }
 
-/// The slot that a call asks for, if it is such a question.
+/// Returns the slot, if the call stands for a storage read.
 pub fn slot_of(call: &Call) -> Option<B256> {
     let asked = call.data.starts_with(&storageAtCall::SELECTOR) && call.data.len() == 36;
     asked.then(|| B256::from_slice(call.data.get(4..).unwrap_or_default()))

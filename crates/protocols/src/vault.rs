@@ -1,7 +1,6 @@
-//! ERC-4626 vaults as another contract meets them: what their previews say, and what a deposit or a redemption does to them,
-//! whichever product they are.
+//! ERC-4626 vaults as other contracts see them: previews, deposits and redemptions, for every vault product.
 //!
-//! Every such vault converts in proportion, so that its four previews are one [`Rate`], rounded down or up.
+//! Every such vault converts in proportion, so its four previews are one [`Rate`], rounded down or up.
 
 mod kind;
 mod step;
@@ -18,29 +17,29 @@ use crate::{
     registry::with_vault_record,
 };
 
-pub(crate) use crate::morpho::warm::{Does, Lender, Lends, Lent};
+pub(crate) use crate::morpho::warm::{Action, Lender, Lends, WarmMarkets};
 pub(crate) use kind::{Kind, ask_kind, kind};
 pub(crate) use step::step_code;
 pub use step::{DEPOSIT_OPCODE, REDEEM_OPCODE};
 
-/// Position of the asset among a vault's coins; the share is the other.
+/// Position of the asset among a vault's coins.
 pub const ASSET_COIN: u8 = 0;
-/// Position of the share.
+/// Position of the share among a vault's coins.
 pub(crate) const SHARE_COIN: u8 = 1;
 
-/// The most trades with one vault in one route.
+/// Maximum number of trades with one vault in one route.
 const MAX_TRADES: usize = 4;
 
-/// What a route did to one vault so far: its trades in order.
+/// Trades of a route with one vault so far, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trades(ArrayVec<Trade, MAX_TRADES>);
 
 /// A deposit or a redemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trade {
-    /// A deposit of assets; else a redemption of shares.
+    /// Whether this is a deposit of assets; otherwise a redemption of shares.
     pub deposits: bool,
-    /// What came in.
+    /// Amount in: assets of a deposit, shares of a redemption, in atomic units.
     pub amount_in: U256,
 }
 
@@ -50,66 +49,66 @@ impl Trades {
     }
 
     fn with(mut self, trade: Trade) -> Result<Self, SwapError> {
-        // a route that comes by so often is refused, not priced wrongly
+        // refuse a route with too many trades, rather than compute it wrongly
         self.0.try_push(trade).map_err(|_| SwapError::Overflow { amount_in: trade.amount_in })?;
         Ok(self)
     }
 }
 
-/// A trade of a route with a vault, directly or by way of a buffer.
+/// A trade of a route with a vault, directly or through a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VaultTrade {
     /// The vault's address.
     pub address: Address,
-    /// Its share, as a token of the market.
+    /// The vault's share, as a token of the market.
     pub share: Option<TokenId>,
-    /// The vault before the route.
+    /// State of the vault before the route.
     pub vault: Vault,
     /// The trade.
     pub trade: Trade,
 }
 
-/// What a route did to vaults before it comes to one of them.
+/// Trades of a route with vaults, as seen by one of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Before<'a> {
+pub struct EarlierTrades<'a> {
     vault: Address,
     trades: &'a [VaultTrade],
 }
 
-impl<'a> Before<'a> {
-    /// Nothing was traded with any vault.
-    pub const NOTHING: Before<'static> = Before { vault: Address::ZERO, trades: &[] };
+impl<'a> EarlierTrades<'a> {
+    /// No trades with any vault.
+    pub const NONE: EarlierTrades<'static> = EarlierTrades { vault: Address::ZERO, trades: &[] };
 
-    /// What a route did before it comes to a vault.
+    /// Returns a route's trades, as seen by a vault.
     pub(crate) const fn new(vault: Address, trades: &'a [VaultTrade]) -> Self {
         Self { vault, trades }
     }
 
-    /// The vault that it comes to.
+    /// Returns the vault's address.
     pub(crate) const fn vault(&self) -> Address {
         self.vault
     }
 
-    /// Trades with any vault, in order.
+    /// Returns the trades with all vaults, in order.
     pub(crate) const fn all(&self) -> &'a [VaultTrade] {
         self.trades
     }
 
-    /// Trades with the vault itself, in order.
+    /// Returns the trades with this vault, in order.
     pub(crate) fn own(&self) -> impl Iterator<Item = Trade> + 'a {
         let vault = self.vault;
         self.trades.iter().filter(move |one| one.address == vault).map(|one| one.trade)
     }
 
-    /// Trades with the vault itself and one more.
+    /// Returns the trades with this vault and one more.
     ///
     /// # Errors
-    /// [`SwapError::Overflow`] for more than a route may have with one vault.
+    /// [`SwapError::Overflow`] beyond [`MAX_TRADES`].
     pub(crate) fn and(&self, trade: Trade) -> Result<Trades, SwapError> {
         self.own().chain([trade]).try_fold(Trades::default(), Trades::with)
     }
 
-    /// Trades with the vault itself.
+    /// Returns the trades with this vault.
     ///
     /// # Errors
     /// As [`Self::and`].
@@ -118,7 +117,7 @@ impl<'a> Before<'a> {
     }
 }
 
-/// Returns what a step through a vault pays, as [`Protocol::swap`].
+/// Computes a step through a vault, for [`Protocol::swap`].
 ///
 /// # Errors
 /// As [`Protocol::swap`].
@@ -136,7 +135,7 @@ pub(crate) fn swap<P: VaultProtocol>(
     Ok(Swap { amount_out, gas_units, after: After::Vault(before.and(trade)?) })
 }
 
-/// So many assets for so many shares.
+/// Conversion rate: so many assets for so many shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     assets: U256,
@@ -144,7 +143,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// A rate, unless the contract's arithmetic reverts on the way to it or divides by zero.
+    /// Returns a rate, unless the contract's arithmetic reverts or divides by zero.
     ///
     /// # Errors
     /// [`SwapError::Overflow`].
@@ -155,13 +154,14 @@ impl Rate {
         }
     }
 
-    /// For an amount of one coin, so much of the other, rounded down: `previewDeposit` of assets, `previewRedeem` of shares.
+    /// Converts an amount of one coin to the other, rounded down: `previewDeposit` of assets, `previewRedeem` of
+    /// shares.
     pub fn down(&self, from_assets: bool, amount: U256) -> Option<U256> {
         let (per, gives) = self.way(from_assets);
         mul_div(amount, gives, per)
     }
 
-    /// The same rounded up: `previewWithdraw` of assets, `previewMint` of shares.
+    /// Converts an amount of one coin to the other, rounded up: `previewWithdraw` of assets, `previewMint` of shares.
     pub fn up(&self, from_assets: bool, amount: U256) -> Option<U256> {
         let (per, gives) = self.way(from_assets);
         mul_div_up(amount, gives, per)
@@ -172,7 +172,7 @@ impl Rate {
     }
 }
 
-/// How a vault rounds what is not a preview; previews round down.
+/// Rounding of a vault's deposits and redemptions; previews always round down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Rounding {
     /// Down.
@@ -181,34 +181,34 @@ pub enum Rounding {
     Nearest,
 }
 
-/// A vault, as the pool of its product would have it.
+/// A vault that another contract uses: its product and state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vault {
-    /// Which product it is.
+    /// Product of the vault.
     pub product: Product,
-    /// Its state.
+    /// State of the vault.
     pub state: PoolState,
 }
 
-/// What a trade with a vault pays and costs.
+/// Result of a trade with a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traded {
-    /// What comes out, in atomic units.
+    /// Amount out in atomic units.
     pub amount_out: U256,
-    /// What it costs as a step of its own, in gas units.
+    /// Gas units of the trade as a step of its own.
     pub gas_units: u64,
 }
 
-/// A product whose pools are vaults that other contracts ask: for their rate, or to deposit with and redeem from.
+/// A product whose pools are ERC-4626 vaults that other contracts use, for their rate or to deposit and redeem.
 pub(crate) trait VaultProtocol: Protocol {
-    /// Returns what a vault converts at in a block, after trades of the same transaction.
+    /// Returns a vault's conversion rate in a block, after trades of the same transaction.
     ///
     /// # Errors
-    /// - [`SwapError::Closed`] for a vault whose shares not everybody may have.
+    /// - [`SwapError::Closed`] for a vault that restricts who may hold its shares.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError>;
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError>;
 
-    /// Returns what a deposit or a redemption pays, after trades of the same transaction.
+    /// Computes a deposit or a redemption, after trades of the same transaction.
     ///
     /// # Errors
     /// As [`Protocol::swap`].
@@ -216,36 +216,36 @@ pub(crate) trait VaultProtocol: Protocol {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError>;
 
-    /// Returns what two of its previews cost whoever asks, in gas units.
+    /// Returns the gas units of two previews, for the calling contract.
     fn preview_gas_units(&self, state: &Self::State) -> u64;
 
-    /// Returns what its rate costs a provider that asks for it once, in gas units.
+    /// Returns the gas units of the vault's rate, for a rate provider that asks once.
     fn rate_gas_units(&self, state: &Self::State) -> u64 {
         self.preview_gas_units(state) / 2
     }
 
-    /// Returns what a trade costs less, in gas units, after a preview in the same transaction.
+    /// Returns the gas units that a trade saves after a preview in the same transaction.
     fn previewed_gas_units(&self, _state: &Self::State) -> u64 {
         0
     }
 
-    /// Returns what it lends with others, so that steps share what they warm.
+    /// Returns the vault's lending markets, which steps of one transaction may share and leave warm.
     fn lends<'a>(&self, _state: &'a Self::State) -> Option<Lends<'a>> {
         None
     }
 
-    /// Asks one of the product's factories whether it made a vault of an asset.
-    fn ask_maker(&self, factory: Address, vault: Address, asset: Address) -> Question;
+    /// Builds the call that asks one of the product's factories whether it created a vault of an asset.
+    fn ask_factory(&self, factory: Address, vault: Address, asset: Address) -> Question;
 
-    /// Tells whether it did.
-    fn is_made(&self, vault: Address, answers: &mut Answers<'_>) -> bool;
+    /// Decodes the answer to [`ask_factory`](Self::ask_factory): tells whether the factory created the vault.
+    fn is_created(&self, vault: Address, answers: &mut Answers<'_>) -> bool;
 
-    /// Tells whether it is known what moves the rate of a vault in this state.
-    fn is_vouched(&self, _vault: Address, _state: &Self::State) -> bool {
+    /// Tells whether the model knows everything that changes the vault's rate in this state.
+    fn is_verified(&self, _vault: Address, _state: &Self::State) -> bool {
         true
     }
 
@@ -254,29 +254,29 @@ pub(crate) trait VaultProtocol: Protocol {
         false
     }
 
-    /// Returns a reader of a vault that no factory made and no list has.
+    /// Returns a reader of an unverified vault: one without a factory and on no list.
     fn unverified_reader(&self, _vault: Address, _asset: Address) -> Option<Box<dyn StateReader>> {
         None
     }
 }
 
 impl Vault {
-    /// As [`VaultProtocol::rate`].
+    /// Dispatches to [`VaultProtocol::rate`].
     ///
     /// # Errors
-    /// As [`VaultProtocol::rate`], and [`SwapError::Closed`] for what is no vault.
-    pub fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    /// As [`VaultProtocol::rate`], and [`SwapError::Closed`] if the product is not a vault.
+    pub fn rate(&self, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         with_vault_record!(self.product, record => match own(record, &self.state) {
             Some(state) => VaultProtocol::rate(record, state, at, before),
             None => Err(SwapError::Closed),
         }, else Err(SwapError::Closed))
     }
 
-    /// As [`VaultProtocol::trade`].
+    /// Dispatches to [`VaultProtocol::trade`].
     ///
     /// # Errors
-    /// As [`VaultProtocol::trade`], and [`SwapError::Closed`] for what is no vault.
-    pub fn trade(&self, at: &ExecutionBlock, before: Before<'_>, trade: Trade) -> Result<Traded, SwapError> {
+    /// As [`VaultProtocol::trade`], and [`SwapError::Closed`] if the product is not a vault.
+    pub fn trade(&self, at: &ExecutionBlock, before: EarlierTrades<'_>, trade: Trade) -> Result<Traded, SwapError> {
         if trade.amount_in.is_zero() {
             return Err(SwapError::ZeroAmount);
         }
@@ -286,7 +286,7 @@ impl Vault {
         }, else Err(SwapError::Closed))
     }
 
-    /// Returns the most that a deposit and a redemption bring, in the coin in, as the optimiser sees it.
+    /// Estimates the maximum input of a deposit and of a redemption, from the optimiser's curve.
     pub(crate) fn room(&self, at: &ExecutionBlock) -> [f64; 2] {
         let curve = self.product.curve(&self.state, [0, 1], at);
         let most = |side: u8| {
@@ -296,60 +296,64 @@ impl Vault {
         [most(0), most(1)]
     }
 
-    /// As [`VaultProtocol::preview_gas_units`].
+    /// Dispatches to [`VaultProtocol::preview_gas_units`].
     pub(crate) fn preview_gas_units(&self) -> u64 {
         with_vault_record!(self.product, record => {
             own(record, &self.state).map_or(0, |state| record.preview_gas_units(state))
         }, else 0)
     }
 
-    /// As [`VaultProtocol::rate_gas_units`].
+    /// Dispatches to [`VaultProtocol::rate_gas_units`].
     pub(crate) fn rate_gas_units(&self) -> u64 {
         with_vault_record!(self.product, record => {
             own(record, &self.state).map_or(0, |state| record.rate_gas_units(state))
         }, else 0)
     }
 
-    /// As [`VaultProtocol::previewed_gas_units`].
+    /// Dispatches to [`VaultProtocol::previewed_gas_units`].
     pub(crate) fn previewed_gas_units(&self) -> u64 {
         with_vault_record!(self.product, record => {
             own(record, &self.state).map_or(0, |state| record.previewed_gas_units(state))
         }, else 0)
     }
 
-    /// Returns the vault as one that a step goes by, if it lends with others.
-    pub(crate) fn lender(&self, vault: Address, does: Does) -> Option<Lender<'_>> {
-        Some(Lender { vault, lends: self.lends()?, does })
+    /// Returns the vault and its lending markets with a step's action, if it lends.
+    pub(crate) fn lender(&self, vault: Address, action: Action) -> Option<Lender<'_>> {
+        Some(Lender { vault, lends: self.lends()?, action })
     }
 
-    /// As [`VaultProtocol::lends`].
+    /// Dispatches to [`VaultProtocol::lends`].
     pub(crate) fn lends(&self) -> Option<Lends<'_>> {
         with_vault_record!(self.product, record => record.lends(own(record, &self.state)?), else None)
     }
 
-    /// As [`Protocol::depends_on_time`].
+    /// Dispatches to [`Protocol::depends_on_time`].
     pub(crate) fn depends_on_time(&self) -> bool {
         self.product.depends_on_time(&self.state)
     }
 
-    /// As [`Protocol::validate`], and refuses what is no vault.
+    /// Validates the state as [`Protocol::validate`], and refuses a product that is not a vault.
     pub(crate) fn validate(&self) -> Result<(), &'static str> {
-        if is_vault(self.product) { self.product.validate(&self.state, 2) } else { Err("a buffer of what is no vault") }
+        if is_vault(self.product) {
+            self.product.validate(&self.state, 2)
+        } else {
+            Err("a buffer of something that is not a vault")
+        }
     }
 
-    /// Returns the contracts whose logs may change it, itself among them.
+    /// Returns the contracts whose logs may change the vault, including itself.
     pub(crate) fn emitters(&self, vault: Address) -> Vec<Address> {
         let mut emitters = self.product.listens_to(&self.state);
         emitters.push(vault);
         emitters
     }
 
-    /// Returns events that may change a vault of any product.
+    /// Returns `topic0` of the events that may change a vault of any product.
     pub(crate) fn topics() -> impl Iterator<Item = B256> {
         vaults().flat_map(|product| product.freshness_topics().iter().copied())
     }
 
-    /// As [`Protocol::apply`].
+    /// Dispatches to [`Protocol::apply`].
     ///
     /// # Errors
     /// As [`Protocol::apply`].
@@ -357,29 +361,29 @@ impl Vault {
         self.product.apply(&mut self.state, log)
     }
 
-    /// As [`Protocol::reads_each_block`].
+    /// Dispatches to [`Protocol::reads_each_block`].
     pub(crate) fn reads_each_block(&self) -> bool {
         self.product.reads_each_block(&self.state)
     }
 }
 
-/// Whether the pools of a product are vaults, whose shares are tokens of the pool's own contract.
+/// Tells whether the pools of a product are vaults, whose share is a token at the pool's own address.
 pub fn is_vault(product: Product) -> bool {
     with_vault_record!(product, _record => true, else false)
 }
 
-/// Returns the products that vaults can be of.
+/// Returns the vault products.
 pub(crate) fn vaults() -> impl Iterator<Item = Product> {
     Product::ALL.iter().copied().filter(|product| is_vault(*product))
 }
 
-/// `a · b / denominator` over 512 bits, rounded down; `None` above 256 bits or for a zero denominator.
+/// Computes `a · b / denominator` over 512 bits, rounded down; `None` above 256 bits or for a zero denominator.
 pub(crate) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
     let product: U512 = a.widening_mul(b);
     U256::checked_from_limbs_slice(product.checked_div(U512::from(denominator))?.as_limbs())
 }
 
-/// The same rounded up.
+/// Computes `a · b / denominator` over 512 bits, rounded up; `None` above 256 bits or for a zero denominator.
 pub(crate) fn mul_div_up(a: U256, b: U256, denominator: U256) -> Option<U256> {
     let down = mul_div(a, b, denominator)?;
     if a.mul_mod(b, denominator).is_zero() { Some(down) } else { down.checked_add(U256::ONE) }

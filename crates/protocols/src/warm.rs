@@ -1,28 +1,29 @@
-//! What steps of one transaction share: contracts whose accounts and storage are warm for the later ones, and the gas that these save.
+//! Gas that the steps of one transaction save because earlier steps left accounts and storage warm.
 //!
-//! None of it is in a step's own gas ([`Swap::gas_units`](crate::Swap)), by which routes are compared and which a certificate's bound counts
-//! on: that is what a step costs by itself, whatever came before. A model of a whole transaction takes it off.
+//! A step's own gas ([`Swap::gas_units`](crate::Swap)) ignores such savings: it is the cost of the step by itself.
+//! Routes are compared by it, and the certificate's bound relies on it. The gas model of a whole transaction subtracts
+//! the savings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, U256};
 use braid_primitives::{ExecutionBlock, PoolKey};
 
-use crate::{Pool, Protocol, Sale, Touched, product::own, registry::with_record, vault::Lent};
+use crate::{Pool, Protocol, Sale, Touched, product::own, registry::with_record, vault::WarmMarkets};
 
-/// What the steps of a transaction left warm.
+/// Contracts and slots that the steps of a transaction left warm.
 #[derive(Clone, Debug, Default)]
 pub struct Warm {
-    /// Pools, vaults and base pools that a step went through.
+    /// Pools, vaults and base pools of earlier steps.
     contracts: BTreeSet<Address>,
-    lent: Lent,
-    /// What went through pools.
+    markets: WarmMarkets,
+    /// Sales of each pool so far.
     sales: BTreeMap<PoolKey, Vec<Sale>>,
 }
 
 impl Warm {
-    /// Records a step that a route counts with so much gas. Returns what it costs after those before it, besides what the balances of tokens
-    /// cost: where the pool's arithmetic goes round in loops, along these.
+    /// Records a step whose own gas is `gas_units`. Returns its gas after the earlier steps, excluding the balances of
+    /// tokens. If the pool's gas depends on loop iterations, they are counted for this sale.
     pub fn step(&mut self, pool: &Pool, coins: [u8; 2], at: &ExecutionBlock, amount_in: U256, gas_units: u64) -> u64 {
         with_record!(pool.product, record => match own(record, &pool.state) {
             Some(state) => {
@@ -51,7 +52,7 @@ impl Warm {
         let own = Touched { pool: touched(pool), holder: touched(holder) };
         let mut saved = record.saved_gas_units(state, coins, at, own, &touched);
         for lender in record.lenders(pool, state, sale.coin_in, gas_units) {
-            saved += self.lent.meet(&lender);
+            saved += self.markets.record(&lender);
         }
         self.contracts.extend([pool, holder].into_iter().chain(record.also_touches(state, coins, at)));
         gas_units.saturating_sub(saved)

@@ -69,7 +69,7 @@ impl Accounts {
         }
     }
 
-    /// The first words of the answers to calls at a block, and an account's ether where that is asked for; `None` where the node does
+    /// Returns the first words of the answers to calls at a block, and an account's ether where that is asked for; `None` where the node does
     /// not answer.
     pub async fn words(
         &self,
@@ -89,21 +89,21 @@ impl Accounts {
         self.answered("an account could not be read", ask).await
     }
 
-    /// Whether an account has code at a block; `None` where the node does not say.
+    /// Returns whether an account has code at a block; `None` where the node does not say.
     pub async fn has_code(&self, block_hash: B256, account: Address) -> Option<bool> {
         let code = self.node.as_ref()?.code(block_hash, account);
         let code = self.answered("the node could not be asked about the taker's code", code).await?;
         Some(!code.is_empty())
     }
 
-    /// What contracts answer at a block to calls that run one after another, each on what those before it did; nothing where one reverts.
+    /// Returns what contracts answer at a block to calls that run one after another, each on what those before it did; nothing where one reverts.
     /// `None` where the node does not say.
     pub async fn answers(&self, block_hash: B256, calls: Vec<Call>) -> Option<Vec<Option<Bytes>>> {
         let answers = self.node.as_ref()?.read(block_hash, calls);
         self.answered("the node could not be asked about a contract's signature", answers).await
     }
 
-    /// The answer, if it comes in time; the log is told of an error.
+    /// Waits for an answer, for as long as one reading may take, and logs an error.
     async fn answered<T>(&self, failed: &str, ask: impl Future<Output = Result<T, NodeError>>) -> Option<T> {
         match tokio::time::timeout(self.timeout, ask).await {
             Ok(Ok(answer)) => Some(answer),
@@ -116,7 +116,7 @@ impl Accounts {
     }
 }
 
-/// The tokens that an order takes.
+/// Returns the tokens that an order takes.
 pub fn tokens(order: &Order) -> Vec<Address> {
     order.inputs.iter().map(|input| input.token).collect()
 }
@@ -151,7 +151,7 @@ fn calls(token: Address, taker: Address) -> [Call; 3] {
     ]
 }
 
-/// The first word of an answer, if it has one.
+/// Returns the first word of an answer, if it has one.
 fn word(answer: Option<Bytes>) -> Option<U256> {
     answer.as_deref().and_then(|bytes| bytes.get(..32)).map(U256::from_be_slice)
 }

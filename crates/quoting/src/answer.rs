@@ -1,37 +1,38 @@
 //! The quote's answer, written from its draft.
 
-use braid_execution::{TokenAmount, permit2, proxy};
+use braid_execution::{permit2, proxy};
 use braid_primitives::{CHAIN_ID, TokenId, U256};
 use braid_routing::{Certificate, Uncertified};
 
 use crate::accounts::Holdings;
 use crate::clock::rfc3339;
-use crate::draft::Draft;
+use crate::draft::{Draft, Found};
 use crate::model::{
     self, Approval, BlockRef, Bought, Eip55, EstimatedInput, EstimatedOutput, ExactOutput, FeeConfig, InputEcho,
     Issues, OutputEcho, Permit2, QuoteAnswer, ReferencePrice, Warning,
 };
 use crate::proxy::ProxyState;
+use crate::request::{InputEntry, OutputEntry};
 use crate::shown::Shown;
 use crate::{approvals, costs, path, prices, warnings};
 
-/// The whole answer. `left_out` counts the known pools that the follower leaves out.
+/// Writes the whole answer. `left_out` counts the known pools that the follower leaves out.
 pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> QuoteAnswer {
-    let request = &draft.request;
-    let published = &draft.published;
+    let request = &draft.asked.request;
+    let published = &draft.asked.published;
     let shown = Shown::by(request);
-    let route = &draft.solution.route;
+    let route = &draft.found.solution.route;
     let block = published.head.block();
     let dollars = request.include_usd_pricing.then(|| prices::dollars_per_ether(published)).flatten();
     let unread = Holdings::NONE;
     let holdings = draft.holdings.as_ref().unwrap_or(&unread);
-    let approvals = approvals::for_spender(&draft.order, holdings, proxy::address(), |holding| holding.to_proxy);
+    let approvals = approvals::for_spender(&draft.found.order, holdings, proxy::address(), |holding| holding.to_proxy);
     let total_impact = total_impact_bps(draft);
     let simulated = draft.simulated.as_ref();
     let mut notes: Vec<Warning> = Vec::new();
     notes.extend(warnings::proxy(proxy_state));
     notes.extend(warnings::impact(total_impact));
-    notes.extend((draft.purchase.is_some() && !draft.program.buys()).then(warnings::surplus));
+    notes.extend((draft.found.purchase.is_some() && !draft.found.program.buys()).then(warnings::surplus));
     notes.extend(warnings::long_ttl(request.ttl_s, request.slippage_tolerance_bps));
     notes.extend(draft.aside.unchecked.iter().map(warnings::unchecked));
     notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
@@ -41,10 +42,10 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> 
     let certificate = certificate(draft, left_out);
     notes.extend(certificate.as_ref().err().map(warnings::uncertified));
     QuoteAnswer {
-        quote_id: draft.id,
-        created_at: rfc3339(draft.created_at_ms),
+        quote_id: draft.asked.id,
+        created_at: rfc3339(draft.asked.created_at_ms),
         expires_at: rfc3339(draft.expires_at_ms),
-        ttl_ms: draft.expires_at_ms.saturating_sub(draft.created_at_ms),
+        ttl_ms: draft.expires_at_ms.saturating_sub(draft.asked.created_at_ms),
         block: BlockRef { number: block.number, hash: block.hash, timestamp: block.timestamp },
         taker: Eip55(request.taker),
         recipient: Eip55(request.recipient),
@@ -60,7 +61,7 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> 
         protocols_used: path::protocols_used(published, route),
         fee_config: fee_config(draft),
         issues: Issues {
-            balance: approvals::balance_issues(&draft.order, holdings, shown),
+            balance: approvals::balance_issues(&draft.found.order, holdings, shown),
             allowance: approvals::allowance_issues(&approvals),
             unknown_protocols: draft.unknown_protocols.clone(),
         },
@@ -74,90 +75,96 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> 
 }
 
 fn inputs(draft: &Draft, shown: Shown) -> Vec<InputEcho> {
-    let echo = |entry: &crate::request::InputEntry| InputEcho {
+    let echo = |entry: &InputEntry| InputEcho {
         chain_id: CHAIN_ID,
         address: shown.token(entry.token.address),
         amount: entry.amount.map(Into::into),
     };
-    draft.request.inputs.iter().map(echo).collect()
+    draft.asked.request.inputs.iter().map(echo).collect()
 }
 
 fn outputs(draft: &Draft, shown: Shown) -> Vec<OutputEcho> {
-    let echo = |entry: &crate::request::OutputEntry| OutputEcho {
+    let echo = |entry: &OutputEntry| OutputEcho {
         chain_id: CHAIN_ID,
         address: shown.token(entry.token.address),
         ratio_bps: entry.share_bps(),
         amount: entry.amount.map(Into::into),
     };
-    draft.request.outputs.iter().map(echo).collect()
+    draft.asked.request.outputs.iter().map(echo).collect()
+}
+
+/// Returns a token's symbol and decimals.
+fn named(draft: &Draft, id: TokenId) -> (String, u8) {
+    let token = draft.asked.published.head.market.tokens().get(id);
+    token.map(|token| (token.symbol.clone(), token.decimals)).unwrap_or_default()
 }
 
 fn estimated_inputs(draft: &Draft, shown: Shown) -> Vec<EstimatedInput> {
-    let tokens = draft.published.head.market.tokens();
-    let rows = draft.tokens.inputs.iter().zip(&draft.request.inputs).zip(draft.sold.iter().zip(&draft.order.inputs));
-    let row = |((id, entry), (sold, order)): ((&TokenId, &crate::request::InputEntry), (&U256, &TokenAmount))| {
-        let token = tokens.get(*id);
-        EstimatedInput {
+    let Found { sold, order, .. } = &draft.found;
+    let input = |(index, entry): (usize, &InputEntry)| {
+        let (symbol, decimals) = named(draft, *draft.asked.tokens.inputs.get(index)?);
+        Some(EstimatedInput {
             token: shown.token(entry.token.address),
             chain_id: CHAIN_ID,
-            symbol: token.map(|token| token.symbol.clone()).unwrap_or_default(),
-            decimals: token.map_or(0, |token| token.decimals),
-            expected_amount: (*sold).into(),
-            maximum_amount: order.amount.into(),
-        }
+            symbol,
+            decimals,
+            expected_amount: (*sold.get(index)?).into(),
+            maximum_amount: order.inputs.get(index)?.amount.into(),
+        })
     };
-    rows.map(row).collect()
+    draft.asked.request.inputs.iter().enumerate().filter_map(input).collect()
 }
 
 fn exact_output(draft: &Draft) -> Option<ExactOutput> {
-    let purchase = draft.purchase.as_ref()?;
+    let purchase = draft.found.purchase.as_ref()?;
     Some(ExactOutput {
         amount: purchase.amount.into(),
-        bought: if draft.program.buys() { Bought::Exactly } else { Bought::AtLeast },
+        bought: if draft.found.program.buys() { Bought::Exactly } else { Bought::AtLeast },
         needed_input: purchase.needed_in.into(),
     })
 }
 
-/// The inputs with what the route starts from of each, a partner's fee on them taken, and its value in ether.
+/// Returns the inputs with what the route starts from of each, a partner's fee on them taken, and its value in ether.
 fn given(draft: &Draft) -> Option<Vec<(TokenId, U256, f64)>> {
-    let fee = draft.request.fee();
-    let inputs = draft.tokens.inputs.iter().zip(&draft.sold);
+    let fee = draft.asked.request.fee();
+    let inputs = draft.asked.tokens.inputs.iter().zip(&draft.found.sold);
     let given = inputs.map(|(id, sold)| {
         let amount = fee.map_or(*sold, |fee| fee.after_input(*sold));
-        Some((*id, amount, prices::value_in_ether(&draft.published, *id, amount)?))
+        Some((*id, amount, prices::value_in_ether(&draft.asked.published, *id, amount)?))
     });
     given.collect()
 }
 
-/// What each output is worth in ether before a partner's fee on it: the fee is no price impact.
+/// Returns what each output is worth in ether before a partner's fee on it: the fee is no price impact.
 fn values_before_fee(draft: &Draft) -> Vec<Option<f64>> {
-    let on_output = draft.request.fee().is_some_and(|fee| fee.on_output);
-    let amounts = if on_output { &draft.solution.route.amounts_out } else { &draft.expected };
-    let outputs = draft.tokens.outputs.iter().zip(amounts);
-    outputs.map(|(id, amount)| prices::value_in_ether(&draft.published, *id, *amount)).collect()
+    let on_output = draft.asked.request.fee().is_some_and(|fee| fee.on_output);
+    let amounts = if on_output { &draft.found.solution.route.amounts_out } else { &draft.found.expected };
+    let outputs = draft.asked.tokens.outputs.iter().zip(amounts);
+    outputs.map(|(id, amount)| prices::value_in_ether(&draft.asked.published, *id, *amount)).collect()
 }
 
-/// What the partner's fee is worth, in ether; nothing where there is none.
+/// Returns what the partner's fee is worth, in ether; nothing where there is none.
 fn partner_fee_ether(draft: &Draft) -> Option<f64> {
-    let Some(fee) = draft.request.fee() else { return Some(0.0) };
+    let Some(fee) = draft.asked.request.fee() else { return Some(0.0) };
     let value = |id: &TokenId, before: U256, after: U256| {
-        prices::value_in_ether(&draft.published, *id, before.saturating_sub(after))
+        prices::value_in_ether(&draft.asked.published, *id, before.saturating_sub(after))
     };
     if fee.on_output {
-        let paid = draft.tokens.outputs.iter().zip(&draft.solution.route.amounts_out).zip(&draft.expected);
+        let paid =
+            draft.asked.tokens.outputs.iter().zip(&draft.found.solution.route.amounts_out).zip(&draft.found.expected);
         return paid.map(|((id, paid), left)| value(id, *paid, *left)).sum();
     }
-    let taken = draft.tokens.inputs.iter().zip(&draft.sold);
+    let taken = draft.asked.tokens.inputs.iter().zip(&draft.found.sold);
     taken.map(|(id, sold)| value(id, *sold, fee.after_input(*sold))).sum()
 }
 
 fn asked_shares(draft: &Draft) -> Vec<u16> {
-    draft.request.outputs.iter().map(|output| output.share_bps()).collect()
+    draft.asked.request.outputs.iter().map(|output| output.share_bps()).collect()
 }
 
 fn values_got(draft: &Draft) -> Vec<Option<f64>> {
-    let outputs = draft.tokens.outputs.iter().zip(&draft.expected);
-    outputs.map(|(id, amount)| prices::value_in_ether(&draft.published, *id, *amount)).collect()
+    let outputs = draft.asked.tokens.outputs.iter().zip(&draft.found.expected);
+    outputs.map(|(id, amount)| prices::value_in_ether(&draft.asked.published, *id, *amount)).collect()
 }
 
 fn total_impact_bps(draft: &Draft) -> Option<i64> {
@@ -170,43 +177,38 @@ fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<E
     let values = values_got(draft);
     let before_fee = values_before_fee(draft);
     // what each output cost of the inputs' value
-    let spent = given(draft).map(|given| prices::value_spent(&draft.solution.route, &given, &draft.tokens.outputs));
+    let spent =
+        given(draft).map(|given| prices::value_spent(&draft.found.solution.route, &given, &draft.asked.tokens.outputs));
     let impact = |index: usize| {
         let (spent, got) = (spent.as_ref()?.get(index)?, before_fee.get(index).copied().flatten()?);
         prices::impact_bps(*spent, got)
     };
     let shares = prices::shares_bps(&values);
-    let tokens = draft.published.head.market.tokens();
-    let rows = draft.tokens.outputs.iter().zip(&draft.request.outputs).zip(&draft.expected).zip(&draft.order.outputs);
-    let row = |(index, (((id, entry), expected), order)): (usize, _)| {
-        let (id, entry, expected, order): (
-            &braid_primitives::TokenId,
-            &crate::request::OutputEntry,
-            &braid_primitives::U256,
-            &braid_execution::TokenAmount,
-        ) = (id, entry, expected, order);
-        let token = tokens.get(*id);
-        let price = prices::ether_per_token(&draft.published, *id);
-        EstimatedOutput {
+    let Found { expected, order, .. } = &draft.found;
+    let output = |(index, entry): (usize, &OutputEntry)| {
+        let id = *draft.asked.tokens.outputs.get(index)?;
+        let (symbol, decimals) = named(draft, id);
+        let price = prices::ether_per_token(&draft.asked.published, id);
+        let value = values.get(index).copied().flatten();
+        Some(EstimatedOutput {
             token: shown.token(entry.token.address),
             chain_id: CHAIN_ID,
-            symbol: token.map(|token| token.symbol.clone()).unwrap_or_default(),
-            decimals: token.map_or(0, |token| token.decimals),
-            expected_amount: (*expected).into(),
-            minimum_amount: order.amount.into(),
+            symbol,
+            decimals,
+            expected_amount: (*expected.get(index)?).into(),
+            minimum_amount: order.outputs.get(index)?.amount.into(),
             ratio_bps: entry.share_bps(),
             realized_ratio_bps: shares.get(index).copied().flatten(),
-            reference_price: price.map(|price| ReferencePrice { numeraire: "ETH", value: format!("{price}") }),
+            reference_price: price.map(|price| ReferencePrice { numeraire: "ETH", value: price.to_string() }),
             price_impact_bps: impact(index),
-            usd_value: dollars
-                .and_then(|rate| Some(prices::sum_in_dollars(rate * values.get(index).copied().flatten()?))),
-        }
+            usd_value: dollars.zip(value).map(|(rate, value)| prices::sum_in_dollars(rate * value)),
+        })
     };
-    rows.enumerate().map(row).collect()
+    draft.asked.request.outputs.iter().enumerate().filter_map(output).collect()
 }
 
 fn fee_config(draft: &Draft) -> FeeConfig {
-    let fee = draft.request.fee();
+    let fee = draft.asked.request.fee();
     FeeConfig {
         protocol_fee_bps: 0,
         partner_fee_bps: fee.map_or(0, |fee| fee.bps),
@@ -217,13 +219,13 @@ fn fee_config(draft: &Draft) -> FeeConfig {
 }
 
 fn permit(draft: &Draft, holdings: &Holdings) -> Option<Permit2> {
-    if !draft.request.include_permit2 {
+    if !draft.asked.request.include_permit2 {
         return None;
     }
-    let data = permit2::typed_data(&draft.order, draft.program.sent(), &draft.permit)?;
+    let data = permit2::typed_data(&draft.found.order, draft.found.program.sent(), &draft.permit)?;
     Some(Permit2 {
         contract: Eip55(permit2::ADDRESS),
-        approvals: approvals::listed(permit2_approvals(draft, holdings), draft.request.listed()),
+        approvals: approvals::listed(permit2_approvals(draft, holdings), draft.asked.request.listed()),
         hash: data.hash,
         deadline: draft.permit.deadline,
         eip712: data.eip712,
@@ -231,13 +233,13 @@ fn permit(draft: &Draft, holdings: &Holdings) -> Option<Permit2> {
 }
 
 fn permit2_approvals(draft: &Draft, holdings: &Holdings) -> Vec<Approval> {
-    approvals::for_spender(&draft.order, holdings, permit2::ADDRESS, |holding| holding.to_permit2)
+    approvals::for_spender(&draft.found.order, holdings, permit2::ADDRESS, |holding| holding.to_permit2)
 }
 
-/// The certificate, or why there is none.
+/// Returns the certificate, or why there is none.
 fn certificate(draft: &Draft, left_out: usize) -> Result<model::Certificate, Uncertified> {
     let Certificate { upper_bound_value_wei, achieved_value_wei, gap_bps, pools_covered, excluded } =
-        draft.solution.certificate.clone()?;
+        draft.found.solution.certificate.clone()?;
     if !gap_bps.is_finite() {
         return Err(Uncertified::NoBound);
     }
@@ -249,11 +251,10 @@ fn certificate(draft: &Draft, left_out: usize) -> Result<model::Certificate, Unc
         pools_covered,
         excluded: model::Excluded {
             quarantined: left_out + set_aside as usize,
-            standing_arbitrage: 0,
             // the router is told of both as one
             filtered: excluded.filtered.saturating_sub(set_aside),
             max_hops: excluded.max_hops,
         },
-        least_input: draft.purchase.as_ref().and_then(|purchase| purchase.least_in).map(Into::into),
+        least_input: draft.found.purchase.as_ref().and_then(|purchase| purchase.least_in).map(Into::into),
     })
 }

@@ -9,7 +9,7 @@ use crate::model::{AllowanceIssue, Approval, ApprovalCall, BalanceIssue, Call, E
 use crate::request::Listed;
 use crate::shown::Shown;
 
-/// What a spender must be allowed to take: one entry per ERC-20 input, in order, satisfied or not.
+/// Returns what a spender must be allowed to take: one entry per ERC-20 input, in order, satisfied or not.
 pub(crate) fn for_spender(
     order: &Order,
     holdings: &Holdings,
@@ -39,7 +39,7 @@ fn approval(input: &TokenAmount, spender: Address, current: Option<U256>) -> App
     }
 }
 
-/// The approvals that an answer lists.
+/// Returns the approvals that an answer lists.
 pub(crate) fn listed(mut all: Vec<Approval>, listed: Listed) -> Vec<Approval> {
     match listed {
         Listed::All => {}
@@ -48,7 +48,7 @@ pub(crate) fn listed(mut all: Vec<Approval>, listed: Listed) -> Vec<Approval> {
     all
 }
 
-/// The transactions of approvals that are not known to be in place, as `wallet_sendCalls` takes them.
+/// Returns the transactions of approvals that are not known to be in place, as `wallet_sendCalls` takes them.
 pub(crate) fn calls(approvals: &[Approval]) -> impl Iterator<Item = Call> {
     let missing = approvals.iter().filter(|approval| approval.satisfied != Some(true));
     let sent = missing.flat_map(|approval| &approval.transactions);
@@ -64,7 +64,7 @@ pub(crate) fn balance_issues(order: &Order, holdings: &Holdings, shown: Shown) -
     inputs(order, holdings).filter_map(short).collect()
 }
 
-/// The approvals that are known to be missing.
+/// Returns the approvals that are known to be missing.
 pub(crate) fn allowance_issues(approvals: &[Approval]) -> Vec<AllowanceIssue> {
     let missing = |approval: &&Approval| approval.satisfied == Some(false);
     let issue = |approval: &Approval| AllowanceIssue {

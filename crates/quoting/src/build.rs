@@ -1,25 +1,22 @@
 //! From a stored quote to a transaction: the stages in order.
 
-use std::sync::Arc;
-
-use braid_audit::Audit;
 use braid_execution::gas::{self, Authorization};
 use braid_execution::{Order, calldata, calldata_with_permit2, permit2, proxy};
 use braid_primitives::{Address, Bytes, CHAIN_ID, TokenId, U256};
 use braid_routing::Route;
 use braid_simulation::Caller;
 
-use crate::accounts::{self, Accounts, Holdings};
-use crate::clock::Clock;
-use crate::feed::{Markets, Published};
+use crate::accounts::{self, Holdings};
+use crate::context::Context;
+use crate::feed::Published;
 use crate::model::{BuildAnswer, BuiltInput, BuiltOutput, Call, Eip55, Issues, Quantity, RpcTransaction, Transaction};
 use crate::problem::{Code, FieldCode, FieldError, Problem};
 use crate::proxy::ProxyState;
 use crate::request::BuildRequest;
 use crate::shown::Shown;
 use crate::signature::Signatures;
-use crate::simulation::{Asking, Simulations};
-use crate::stored::{Plan, StoredQuotes};
+use crate::simulation::Asking;
+use crate::stored::Plan;
 use crate::{approvals, costs, reprice, warnings};
 
 /// How long a transaction may run at least when the request names no deadline, in seconds after the later of clock and head.
@@ -27,33 +24,14 @@ const DEADLINE_S: u64 = 600;
 
 /// Makes transactions of quotes.
 pub struct Builder {
-    clock: Arc<dyn Clock>,
-    markets: Markets,
-    audit: Arc<Audit>,
-    accounts: Accounts,
-    simulations: Simulations,
-    stored: StoredQuotes,
+    context: Context,
     signatures: Signatures,
 }
 
 impl Builder {
-    /// A builder from the parts that it uses.
-    pub fn new(
-        markets: Markets,
-        audit: Arc<Audit>,
-        accounts: Accounts,
-        simulations: Simulations,
-        stored: StoredQuotes,
-    ) -> Self {
-        Self {
-            clock: Arc::clone(&stored.clock),
-            markets,
-            audit,
-            accounts,
-            simulations,
-            stored,
-            signatures: Signatures::default(),
-        }
+    /// Returns a builder from the parts that it uses.
+    pub fn new(context: Context) -> Self {
+        Self { context, signatures: Signatures::default() }
     }
 
     /// Turns a quote into a transaction on the newest market, for a caller.
@@ -61,19 +39,20 @@ impl Builder {
     /// # Errors
     /// Every problem that a valid request can have.
     pub async fn build(&self, request: BuildRequest, caller: Caller) -> Result<BuildAnswer, Problem> {
-        let plan = self.stored.open(request.quote_id).await?.plan;
-        let published = self.markets.current()?;
+        let Context { markets, audit, accounts, simulations, stored } = &self.context;
+        let plan = stored.open(request.quote_id).await?.plan;
+        let published = markets.current()?;
         let block = published.head.block();
-        if plan.steps.iter().any(|step| self.audit.quarantine.holds(&published.head.market, step.pool)) {
-            let detail = "a pool of the quote no longer does what its model says; ask for a new quote";
+        if plan.steps.iter().any(|step| audit.quarantine.holds(&published.head.market, step.pool)) {
+            let detail = "a pool of the quote was found to differ from its model; ask for a new quote";
             return Err(Problem::new(Code::QuoteStale, detail));
         }
         let Revalidated { route, sold, expected } = revalidate(&published, &plan)?;
-        let now_s = self.clock.now_s().max(block.timestamp);
+        let now_s = stored.clock.now_s().max(block.timestamp);
         let order = Order { deadline: deadline(now_s, &plan, &request)?, ..plan.order.clone() };
 
         let verified = match &request.permit2_signature {
-            Some(bytes) => Some(self.signatures.verify(&self.accounts, caller, block, &plan, bytes).await?),
+            Some(bytes) => Some(self.signatures.verify(accounts, caller, block, &plan, bytes).await?),
             None => None,
         };
         let seen = self.holdings(&published, &plan, verified.is_some()).await;
@@ -86,14 +65,14 @@ impl Builder {
         if request.simulate {
             let (market, shown) = (&published.head.market, Shown::with_ether(plan.ether_shown_as));
             let asking = Asking { caller, market, route: &route, shown, buys: plan.program.buys() };
-            let seen = self.simulations.of_build(asking, &transaction, &order).await;
+            let seen = simulations.of_build(asking, &transaction, &order).await;
             if let Some(measured) = seen.gas {
                 transaction.gas = measured.limit();
             }
             simulated = Some(seen);
         }
 
-        let proxy_state = self.simulations.proxy.state();
+        let proxy_state = simulations.proxy.state();
         let mut answer = answer(proxy_state, &request, &plan, &order, &holdings, (&sold, &expected), transaction);
         answer.warnings.extend(verified.and_then(|verified| verified.warning));
         answer.warnings.extend(nonce_used.then(warnings::nonce_used));
@@ -104,14 +83,14 @@ impl Builder {
         Ok(answer)
     }
 
-    /// What the taker holds, where the quote asked for it, and whether the nonce of a signature was used.
+    /// Returns what the taker holds, where the quote asked for it, and whether the nonce of a signature was used.
     async fn holdings(&self, published: &Published, plan: &Plan, signed: bool) -> Holdings {
         if !plan.check_allowances && !signed {
             return Holdings::NONE;
         }
         let tokens = if plan.check_allowances { accounts::tokens(&plan.order) } else { Vec::new() };
         let nonces: &[U256] = if signed { &[plan.permit.nonce] } else { &[] };
-        self.accounts.read(published.head.block().hash, plan.taker, &tokens, nonces).await
+        self.context.accounts.read(published.head.block().hash, plan.taker, &tokens, nonces).await
     }
 }
 
@@ -124,12 +103,12 @@ struct Revalidated {
     expected: Vec<U256>,
 }
 
-/// The route on the newest market, what it sells and what it pays there.
+/// Returns the route on the newest market, what it sells and what it pays there.
 fn revalidate(published: &Published, plan: &Plan) -> Result<Revalidated, Problem> {
     let stale = |detail: String| Problem::new(Code::QuoteStale, format!("{detail}; ask for a new quote"));
     let market = &published.head.market;
     let token = |address: Address| {
-        market.tokens().id(address).ok_or_else(|| stale("a token of the quote is gone from the market".into()))
+        market.tokens().id(address).ok_or_else(|| stale("a token of the quote is no longer in the market".into()))
     };
     let order = &plan.order;
     let inputs = order.inputs.iter().map(|input| Ok((token(input.token)?, order.input_after_fee(input))));
@@ -164,13 +143,13 @@ fn revalidate(published: &Published, plan: &Plan) -> Result<Revalidated, Problem
     Ok(Revalidated { route, sold, expected })
 }
 
-/// The last second at which the transaction may run. `now_s` is the later of clock and head.
+/// Returns the last second at which the transaction may run. `now_s` is the later of clock and head.
 fn deadline(now_s: u64, plan: &Plan, request: &BuildRequest) -> Result<u64, Problem> {
     let wrong =
         |detail: String| Problem::invalid(vec![FieldError::new("/deadline", FieldCode::DeadlineInvalid, detail)]);
     let asked = request.deadline_s;
     if let Some(asked) = asked.filter(|asked| *asked <= now_s) {
-        return Err(wrong(format!("the deadline {asked} is over; it is {now_s} now")));
+        return Err(wrong(format!("the deadline {asked} has passed: it is {now_s} now")));
     }
     if request.permit2_signature.is_none() {
         let lasts_s = DEADLINE_S.max(plan.ttl_s.into());

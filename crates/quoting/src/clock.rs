@@ -43,7 +43,7 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// A clock that stands at a time, unix milliseconds.
+    /// Returns a clock that stands at a time, unix milliseconds.
     pub fn at(now_ms: u64) -> Self {
         Self { now_ms: AtomicU64::new(now_ms), elapsed_ms: AtomicU64::default() }
     }
@@ -70,7 +70,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// A time in RFC 3339, UTC.
+/// Writes a time as RFC 3339 does, in UTC.
 pub fn rfc3339(unix_ms: u64) -> String {
     let time = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     format!("{:.3}", time.unwrap_or(jiff::Timestamp::UNIX_EPOCH))

@@ -1,7 +1,7 @@
 //! Gas: fees per unit, totals, and where the units go.
 
 use braid_ethereum::Head;
-use braid_execution::fees::{Fees, base_fee_after_full_blocks, full_blocks_outlived};
+use braid_execution::fees::Fees;
 use braid_execution::gas::GasEstimate;
 use braid_primitives::{GasTier, U256};
 
@@ -9,20 +9,17 @@ use crate::model::{CostStep, Costs};
 use crate::path::step_id;
 use crate::prices;
 
-/// What a unit of gas costs in the block after a head, by tier.
+/// Returns what a unit of gas costs in the block after a head, by tier.
 pub fn fees(head: &Head, tier: GasTier) -> Fees {
-    let base_fee_per_gas = head.fees.next_base_fee_per_gas_wei;
-    let max_priority_fee_per_gas = head.fees.priority_fee_wei(tier);
-    let later = base_fee_after_full_blocks(base_fee_per_gas, full_blocks_outlived(tier));
-    Fees { max_priority_fee_per_gas, max_fee_per_gas: later.saturating_add(max_priority_fee_per_gas), base_fee_per_gas }
+    Fees::of(tier, head.fees.next_base_fee_per_gas_wei, head.fees.priority_fee_wei(tier))
 }
 
-/// What gas is expected to cost in all, in wei.
+/// Returns what gas is expected to cost in all, in wei.
 pub fn cost_wei(gas: &GasEstimate, fees: &Fees) -> U256 {
     U256::from(gas.total_gas_units).saturating_mul(U256::from(fees.expected_per_gas()))
 }
 
-/// The costs as the answer shows them; `partner_fee_ether` is what the integrator's fee is worth.
+/// Returns the costs as the answer shows them; `partner_fee_ether` is what the integrator's fee is worth.
 pub fn costs(
     gas: &GasEstimate,
     fees: &Fees,
@@ -49,7 +46,7 @@ pub fn costs(
     }
 }
 
-/// One part per step, and one for what surrounds them: together the total.
+/// Returns one part per step, and one for what surrounds them: together the total.
 fn breakdown(gas: &GasEstimate) -> Vec<CostStep> {
     let steps = gas.step_gas_units.iter().enumerate();
     let mut parts: Vec<CostStep> =

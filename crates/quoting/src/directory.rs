@@ -30,7 +30,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What the token is, in words to filter by: a word alone, or a kind and a word.
+    /// Returns what the token is, in words to filter by: a word alone, or a kind and a word.
     pub fn tags(&self, token: Address) -> Vec<String> {
         let known = known_tags(token).map(str::to_owned);
         let vault =
@@ -46,7 +46,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The directory of a market.
+    /// Returns the directory of a market.
     pub fn new(prepared: &Prepared) -> Self {
         let tokens = prepared.market().tokens();
         let mut entries: Vec<Entry> = tokens.iter().map(|(id, token)| entry(prepared, id, token.address)).collect();
@@ -60,8 +60,8 @@ impl Directory {
         Self { entries }
     }
 
-    /// The tokens that a person may mean, best first: exact symbols before parts of symbols and names.
-    pub fn search<'a>(&self, tokens: &'a Tokens, text: &str, tags: &[&str]) -> Vec<(Entry, &'a Token)> {
+    /// Returns the tokens that a person may mean, best first: exact symbols before parts of symbols and names.
+    pub fn search<'a>(&self, tokens: &'a Tokens, text: &str, tags: &[String]) -> Vec<(Entry, &'a Token)> {
         let text = text.to_lowercase();
         let address =
             text.parse::<Address>().ok().map(|found| if is_native_ether(found) { NATIVE_ETHER } else { found });
@@ -84,7 +84,7 @@ impl Directory {
     }
 }
 
-/// The tags of tokens that are known by their address.
+/// Returns the tags of tokens that are known by their address.
 fn known_tags(token: Address) -> impl Iterator<Item = &'static str> {
     let known = [
         ("native", token == NATIVE_ETHER),
@@ -94,13 +94,11 @@ fn known_tags(token: Address) -> impl Iterator<Item = &'static str> {
     known.into_iter().filter_map(|(tag, is_so)| is_so.then_some(tag))
 }
 
-/// Whether a token has the tags asked for: of each kind one, where a tag's kind is what stands before its colon.
-fn has_tags(own: &[String], asked: &[&str]) -> bool {
+/// Returns whether a token has the tags asked for: of each kind one, where a tag's kind is what stands before its colon.
+fn has_tags(own: &[String], asked: &[impl AsRef<str>]) -> bool {
     let kind = |tag: &str| tag.split_once(':').map_or("", |(kind, _)| kind).to_owned();
-    asked.iter().all(|tag| {
-        let mut same_kind = asked.iter().filter(|other| kind(other) == kind(tag));
-        same_kind.any(|other| own.iter().any(|own| own == other))
-    })
+    let asked = || asked.iter().map(AsRef::as_ref);
+    asked().all(|tag| asked().any(|other| kind(other) == kind(tag) && own.iter().any(|own| own == other)))
 }
 
 fn entry(prepared: &Prepared, id: TokenId, address: Address) -> Entry {

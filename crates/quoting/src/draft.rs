@@ -18,7 +18,7 @@ use crate::simulation::Simulated;
 
 /// What a solve is of.
 #[derive(Debug)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// The market.
     pub published: Arc<Published>,
     /// The request.
@@ -46,7 +46,7 @@ pub struct Aside {
 
 /// What is known of a purchase.
 #[derive(Clone, Copy, Debug)]
-pub struct Purchased {
+pub(crate) struct Purchased {
     /// What the recipient gets at least.
     pub amount: U256,
     /// What the route would sell for exactly that, before fees.
@@ -62,7 +62,7 @@ pub(crate) struct Found {
     pub solution: Solution,
     /// What was asked of the router, with the amounts that the route starts from.
     pub question: Request,
-    /// The prices of its certificate, where asked for.
+    /// The dual prices of its certificate, where asked for.
     pub witness: Option<Witness>,
     /// What of each input is sold, before fees.
     pub sold: Vec<U256>,
@@ -78,35 +78,17 @@ pub(crate) struct Found {
 
 /// Everything that is known of a quote when its answer is written.
 #[derive(Debug)]
-pub struct Draft {
-    /// Names the quote.
-    pub id: Uuid,
-    /// Unix milliseconds.
-    pub created_at_ms: u64,
-    /// Unix milliseconds.
-    pub expires_at_ms: u64,
-    /// What was asked.
-    pub request: QuoteRequest,
-    /// The market.
-    pub published: Arc<Published>,
-    /// The request's tokens.
-    pub tokens: Tokens,
-    /// Names that no protocol has.
+pub(crate) struct Draft {
+    /// What was asked, and on which market.
+    pub asked: Asked,
+    /// Names in the request that no protocol has.
     pub unknown_protocols: Vec<String>,
     /// What is left out.
     pub aside: Aside,
-    /// The route.
-    pub solution: Solution,
-    /// What of each input is sold, before fees.
-    pub sold: Vec<U256>,
-    /// What is known of a purchase besides.
-    pub purchase: Option<Purchased>,
-    /// What each output pays after fees.
-    pub expected: Vec<U256>,
-    /// What the proxy enforces.
-    pub order: Order,
-    /// What the proxy runs.
-    pub program: Program,
+    /// The route, its order and its program.
+    pub found: Found,
+    /// Unix milliseconds.
+    pub expires_at_ms: u64,
     /// The terms of the Permit2 message.
     pub permit: Permit,
     /// Units of gas.
@@ -119,12 +101,4 @@ pub struct Draft {
     pub simulated: Option<Simulated>,
     /// Why this route, where asked for.
     pub explanation: Option<Explanation>,
-}
-
-impl Draft {
-    /// The question again, for another answer.
-    pub fn into_asked(self) -> Asked {
-        let Self { published, request, tokens, id, created_at_ms, .. } = self;
-        Asked { published, request, tokens, id, created_at_ms }
-    }
 }

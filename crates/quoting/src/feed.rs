@@ -27,13 +27,13 @@ pub struct Published {
 }
 
 impl Published {
-    /// A market that is ready for requests.
+    /// Returns a market that is ready for requests.
     pub fn new(head: Arc<Head>, prepared: Prepared) -> Self {
         let doubtful = Doubtful::of(&prepared);
         Self { head, prepared, doubtful, directory: OnceLock::new() }
     }
 
-    /// The market's tokens as people look for them; made when first asked for.
+    /// Returns the market's tokens as people look for them; made when first asked for.
     pub fn directory(&self) -> &Directory {
         self.directory.get_or_init(|| Directory::new(&self.prepared))
     }
@@ -49,7 +49,7 @@ pub struct MarketFeed {
 }
 
 impl MarketFeed {
-    /// A feed without a market, next to a follower's status.
+    /// Returns a feed without a market, next to a follower's status.
     pub fn new(status: watch::Receiver<SyncStatus>) -> Self {
         Self { current: ArcSwapOption::empty(), status, ready_seconds: seconds() }
     }
@@ -69,12 +69,12 @@ impl MarketFeed {
         }
     }
 
-    /// The newest market, whatever its age.
+    /// Returns the newest market, whatever its age.
     pub fn latest(&self) -> Option<Arc<Published>> {
         self.current.load_full()
     }
 
-    /// How old the market is. While the node answers, the time since its block came: a node that stands still is no excuse.
+    /// Returns how old the market is. While the node answers, the time since its block came: a node that stands still is no excuse.
     /// Once it does not, the time since it last confirmed that there was nothing newer: what came later is what may be missing.
     pub fn age(&self, head: &Head) -> Duration {
         let status = self.status.borrow();
@@ -82,7 +82,7 @@ impl MarketFeed {
         confirmed_at.map_or(head.received_at, |at| at.max(head.received_at)).elapsed()
     }
 
-    /// Where the follower stands.
+    /// Returns where the follower stands.
     pub fn status(&self) -> SyncStatus {
         self.status.borrow().clone()
     }
@@ -132,7 +132,7 @@ pub struct Markets {
 }
 
 impl Markets {
-    /// The newest market if it is good to quote on.
+    /// Returns the newest market if it is good to quote on.
     ///
     /// # Errors
     /// `NOT_READY` before the first market, `MARKET_STALE` when it is too old.
@@ -148,7 +148,7 @@ impl Markets {
         Ok(published)
     }
 
-    /// How fresh the newest market is.
+    /// Returns how fresh the newest market is.
     pub fn freshness(&self) -> Freshness {
         let Some(published) = self.feed.latest() else { return Freshness::Missing };
         let lost = self.feed.status.borrow().phase == Phase::Disconnected;
@@ -156,7 +156,7 @@ impl Markets {
     }
 }
 
-/// A chain may be quiet while its node answers; a node that does not answer may hide any number of blocks.
+/// Judges an age. A chain may be quiet while its node answers; a node that does not answer may hide any number of blocks.
 fn judge(age: Duration, node_lost: bool, ages: &MarketAges) -> Freshness {
     let limit = if node_lost { ages.stale_without_node_after } else { ages.stale_after };
     match age {

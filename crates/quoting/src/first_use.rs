@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use crate::draft::{Aside, Draft};
 use crate::feed::Published;
-use crate::problem::{Code, FieldCode, FieldError, Problem};
+use crate::problem::{Code, FieldCode, Problem};
 use crate::request::QuoteRequest;
 use crate::resolve;
 use crate::simulation::{Simulated, Simulations};
@@ -22,16 +22,16 @@ use crate::trial;
 /// How often another route is looked for; the last one is of checked tokens alone.
 const ROUTES: usize = 3;
 
-/// What is left out of quotes, and why.
+/// Returns what is left out of quotes, and why.
 pub(crate) fn aside(audit: &Audit, published: &Published) -> Aside {
     let mut filter = PoolFilter::default();
-    let pools = audit.leave_out(&published.head.market, &published.doubtful, &mut filter);
+    let pools = audit.exclude(&published.head.market, &published.doubtful, &mut filter);
     Aside { filter, pools, unchecked: Vec::new(), verifies_transfers: audit.verifies() }
 }
 
-/// A quote that finds no route says which vaults of its tokens wait for their check, or failed it.
+/// Names the vaults of its tokens that wait for their check, or failed it, in the problem of a quote without a route.
 pub(crate) fn with_unproven(mut problem: Problem, audit: &Audit, published: &Published, tokens: &[TokenId]) -> Problem {
-    let waiting = audit.unproven_of(&published.head.market, &published.doubtful.guessed, tokens);
+    let waiting = audit.unverified_vaults_of(&published.head.market, &published.doubtful.vaults, tokens);
     if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !waiting.is_empty() {
         let names: Vec<String> = waiting.iter().map(ToString::to_string).collect();
         problem.detail = format!("{}; excluded, pending EVM verification: {}", problem.detail, names.join(", "));
@@ -45,8 +45,8 @@ fn unknown(audit: &Audit, draft: &Draft) -> Wanted {
     if !audit.verifies() {
         return wanted;
     }
-    let known = draft.published.head.market.tokens();
-    for step in &draft.solution.route.steps {
+    let known = draft.asked.published.head.market.tokens();
+    for step in &draft.found.solution.route.steps {
         for token in [step.token_in, step.token_out] {
             if known.get(token).is_some_and(|token| !audit.tokens.is_sound(token.address)) {
                 wanted.entry(token).or_default().push(step.pool);
@@ -58,15 +58,15 @@ fn unknown(audit: &Audit, draft: &Draft) -> Wanted {
 
 /// Returns the swaps of a draft's route that pay more than all others explain, and that the EVM was not asked about.
 fn unpaid(audit: &Audit, draft: &Draft) -> Vec<Probe> {
-    let market = &draft.published.head.market;
-    let swaps = draft.solution.route.steps.iter().filter_map(|step| {
+    let market = &draft.asked.published.head.market;
+    let swaps = draft.found.solution.route.steps.iter().filter_map(|step| {
         let Step { coin_in, coin_out, amount_in, .. } = *step;
         Some(Probe { pool: market.pool(step.pool)?.key, coin_in, coin_out, amount_in })
     });
-    audit.unpaid(market, &draft.published.doubtful, swaps)
+    audit.unpaid_swaps(market, &draft.asked.published.doubtful, swaps)
 }
 
-/// A draft whose route goes through checked tokens and pools alone: the one given where it does, else one of another route. Each is simulated
+/// Finds a draft whose route goes through checked tokens and pools alone: the one given where it does, else one of another route. Each is simulated
 /// while its tokens are checked, since both read much of the same state: what came of that, where there was something to check of the last.
 ///
 /// # Errors
@@ -86,10 +86,10 @@ pub(crate) async fn settle(
         if wanted.is_empty() && probes.is_empty() {
             break;
         }
-        let published = Arc::clone(&draft.published);
+        let published = Arc::clone(&draft.asked.published);
         let market = Arc::clone(&published.head.market);
         let tokens = audit.check_first(caller, &market, wanted.clone(), deadline);
-        let pools = audit.ask_first(caller, &market, probes.clone(), deadline);
+        let pools = audit.check_outliers_first(caller, &market, probes.clone(), deadline);
         let check = async { tokio::join!(tokens, pools) };
         let before = left_out_pools.len();
         let (unsound, simulated) = {
@@ -116,10 +116,10 @@ pub(crate) async fn settle(
         if unsound.is_empty() && left_out_pools.len() == before {
             return Ok((draft, simulated));
         }
-        resolve::check_faults(&audit.quarantine, &draft.request)?;
+        resolve::check_faults(&audit.quarantine, &draft.asked.request)?;
         let unchecked = unsound.iter().filter(|(_, token)| audit.quarantine.fault_of(*token).is_none());
         left_out.extend(unchecked.map(|(_, token)| (*token, audit.why_unknown(*token))));
-        check_unchecked(&left_out, &draft.request)?;
+        check_unchecked(&left_out, &draft.asked.request)?;
         let mut aside = aside(audit, &published);
         let pools = unsound.iter().flat_map(|(token, _)| market.pools_of(*token)).copied();
         for pool in pools.chain(left_out_pools.iter().filter_map(|pool| market.pool_id(*pool))) {
@@ -127,35 +127,29 @@ pub(crate) async fn settle(
         }
         // a check that nobody here makes is not waited for
         if route == ROUTES || !audit.is_on() || Instant::now() >= deadline {
-            audit.tokens.leave_out_unknown(&market, &mut aside.filter);
-            audit.leave_out_unpaid(&market, &published.doubtful, &mut aside.filter);
+            audit.tokens.exclude_unverified(&market, &mut aside.filter);
+            audit.exclude_unpaid(&market, &published.doubtful, &mut aside.filter);
         }
         let places = (0..).map(braid_primitives::PoolId).zip(market.pools());
         let pools = places.filter(|(id, pool)| !aside.filter.allows(*id, pool.product)).count();
         aside.pools = u32::try_from(pools).unwrap_or(u32::MAX);
         aside.unchecked.clone_from(&left_out);
-        let solved = solver.solve(draft.into_asked(), aside).await;
+        let solved = solver.solve(draft.asked, aside).await;
         draft = solved.map_err(|problem| told(problem, &left_out, &left_out_pools))?;
     }
     Ok((draft, None))
 }
 
-/// Tokens of a request that could not be verified cannot be quoted.
+/// Refuses tokens of a request that could not be verified.
 fn check_unchecked(left_out: &[(Address, String)], request: &QuoteRequest) -> Result<(), Problem> {
-    let inputs = request.inputs.iter().map(|entry| entry.token).enumerate().map(|place| ("inputs", place));
-    let outputs = request.outputs.iter().map(|entry| entry.token).enumerate().map(|place| ("outputs", place));
-    let mut errors = Vec::new();
-    for (side, (index, token)) in inputs.chain(outputs) {
-        if let Some((_, why)) = left_out.iter().find(|(address, _)| *address == token.address) {
-            let shown = token.shown.to_checksum(None);
-            let detail = format!("{shown} is excluded because its transfers could not be verified, try again: {why}");
-            errors.push(FieldError::new(format!("/{side}/{index}/address"), FieldCode::TokenUnsupported, detail));
-        }
-    }
-    if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
+    request.check_tokens(FieldCode::TokenUnsupported, |token| {
+        let (_, why) = left_out.iter().find(|(address, _)| *address == token.address)?;
+        let shown = token.shown.to_checksum(None);
+        Some(format!("{shown} is excluded because its transfers could not be verified, try again: {why}"))
+    })
 }
 
-/// A problem that may come of what was left out says what that was.
+/// Names what was left out in a problem that may come of it.
 fn told(mut problem: Problem, tokens: &[(Address, String)], pools: &[PoolKey]) -> Problem {
     if !matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) {
         return problem;

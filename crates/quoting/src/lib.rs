@@ -10,6 +10,7 @@ mod answer;
 mod approvals;
 pub mod build;
 pub mod clock;
+mod context;
 pub mod costs;
 pub mod directory;
 mod draft;
@@ -44,6 +45,7 @@ mod way;
 
 pub use build::Builder;
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use context::Context;
 pub use feed::{MarketFeed, Markets};
 pub use measures::Measures;
 pub use problem::{Code, FieldCode, FieldError, Problem};

@@ -20,7 +20,7 @@ const GAPS_BPS: [f64; 10] = [0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 20.0, 100.
 /// Upper bounds of messages that one simulation takes. The first is for those that found all state in memory.
 const MESSAGES: [f64; 7] = [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
 
-/// A histogram of times.
+/// Returns a histogram of times.
 pub fn seconds() -> Histogram {
     Histogram::new(SECONDS)
 }

@@ -25,13 +25,13 @@ struct Given {
     order: VecDeque<(u64, Address, U256)>,
 }
 
-/// The nonces that a quote would take in the words that an owner's quotes share: those words are to be read.
+/// Returns the nonces that a quote would take in the words that an owner's quotes share: those words are to be read.
 pub(crate) fn candidates(quote_id: &[u8; 16]) -> Vec<U256> {
     (0..permit2::WORDS).map(|word| permit2::shared_nonce(quote_id, word)).collect()
 }
 
 impl Nonces {
-    /// A nonce that `owner` has not used, and that no other quote of his was given that is still good at `now_s`.
+    /// Returns a nonce that `owner` has not used, and that no other quote of his was given that is still good at `now_s`.
     ///
     /// `words` are the bitmap words of [`candidates`], in order, as far as they could be read. Where none of them is known, or all are
     /// used up, the nonce is in a word of its own. It is kept for the quote until `until_s`, in unix seconds.

@@ -1,19 +1,20 @@
 //! The route as the answer shows it.
 
+use braid_market::Market;
 use braid_primitives::{TokenId, U256};
 use braid_routing::{Route, Step};
 
 use crate::feed::Published;
-use crate::model::{Path, PathStep, PathToken, PoolName};
+use crate::model::{Eip55, Path, PathStep, PathToken, PoolName};
 use crate::prices;
 use crate::shown::Shown;
 
-/// The id of a step within its quote.
+/// Returns the id of a step within its quote.
 pub(crate) fn step_id(index: usize) -> String {
     format!("s{}", index + 1)
 }
 
-/// The route as the answer shows it.
+/// Writes the route as the answer shows it.
 pub(crate) fn path(published: &Published, route: &Route, step_gas_units: &[u64], shown: Shown) -> Path {
     let known = step_gas_units.iter().copied().chain(std::iter::repeat(0));
     let steps = route.steps.iter().zip(known).enumerate();
@@ -27,24 +28,33 @@ pub(crate) fn path(published: &Published, route: &Route, step_gas_units: &[u64],
 
 /// Ids of the route's protocols, in the order of first use.
 pub(crate) fn protocols_used(published: &Published, route: &Route) -> Vec<&'static str> {
-    let mut used = Vec::new();
-    for id in route.steps.iter().filter_map(|step| published.head.market.pool(step.pool)).map(|pool| pool.product.id())
-    {
-        if !used.contains(&id) {
-            used.push(id);
+    let pools = route.steps.iter().filter_map(|step| published.head.market.pool(step.pool));
+    once(pools.map(|pool| pool.product.id()))
+}
+
+/// Lists the tokens that a route's steps move, in the order in which it meets them.
+pub(crate) fn token_ids(route: &Route) -> Vec<TokenId> {
+    once(route.steps.iter().flat_map(|step| [step.token_in, step.token_out]))
+}
+
+/// Lists each item where it comes first.
+fn once<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for item in items {
+        if !seen.contains(&item) {
+            seen.push(item);
         }
     }
-    used
+    seen
+}
+
+/// Writes a token's address as the client knows it.
+pub(crate) fn token(market: &Market, id: TokenId, shown: Shown) -> Option<Eip55> {
+    market.tokens().get(id).map(|token| shown.token(token.address))
 }
 
 fn tokens(published: &Published, route: &Route, shown: Shown) -> Vec<PathToken> {
-    let mut seen: Vec<TokenId> = Vec::new();
-    for id in route.steps.iter().flat_map(|step| [step.token_in, step.token_out]) {
-        if !seen.contains(&id) {
-            seen.push(id);
-        }
-    }
-    let known = seen.into_iter().filter_map(|id| published.head.market.tokens().get(id));
+    let known = token_ids(route).into_iter().filter_map(|id| published.head.market.tokens().get(id));
     known
         .map(|token| PathToken {
             address: shown.token(token.address),
@@ -66,7 +76,6 @@ fn path_step(
 ) -> Option<PathStep> {
     let market = &published.head.market;
     let pool = market.pool(step.pool)?;
-    let address = |id: TokenId| market.tokens().get(id).map(|token| shown.token(token.address));
     let earlier = route.steps.iter().take(index).enumerate();
     let after = earlier.filter(|(_, other)| other.token_out == step.token_in).map(|(at, _)| step_id(at)).collect();
     Some(PathStep {
@@ -74,8 +83,8 @@ fn path_step(
         after,
         protocol: pool.product.id(),
         pool: PoolName(pool.key),
-        token_in: address(step.token_in)?,
-        token_out: address(step.token_out)?,
+        token_in: token(market, step.token_in, shown)?,
+        token_out: token(market, step.token_out, shown)?,
         amount_in: step.amount_in.into(),
         amount_out: step.amount_out.into(),
         share_bps: share_bps(route, step),
@@ -85,7 +94,7 @@ fn path_step(
     })
 }
 
-/// What part of all that the route spends of a token goes through a step, rounded to the nearest basis point.
+/// Returns what part of all that the route spends of a token goes through a step, rounded to the nearest basis point.
 fn share_bps(route: &Route, step: &Step) -> u64 {
     let same = route.steps.iter().filter(|other| other.token_in == step.token_in);
     let total = same.fold(U256::ZERO, |sum, other| sum.saturating_add(other.amount_in));

@@ -18,7 +18,7 @@ pub fn ether_per_token(published: &Published, token: TokenId) -> Option<f64> {
     published.prepared.reference_price(token).filter(|price| price.is_finite() && *price > 0.0)
 }
 
-/// What an amount is worth in ether, at the block's reference prices.
+/// Returns what an amount is worth in ether, at the block's reference prices.
 pub fn value_in_ether(published: &Published, token: TokenId, amount: U256) -> Option<f64> {
     let decimals = decimals(&published.head.market, token)?;
     let whole = f64::from(amount) / 10f64.powi(i32::from(decimals));
@@ -44,17 +44,17 @@ pub fn dollars_per_ether_in(prepared: &Prepared) -> Option<f64> {
     rates.get(rates.len().saturating_sub(1) / 2).copied()
 }
 
-/// A sum of dollars to cents, or to two significant digits below one dollar.
+/// Rounds a sum of dollars to cents, or to two significant digits below one dollar.
 pub fn sum_in_dollars(value: f64) -> f64 {
     rounded(value, 2)
 }
 
-/// A price in dollars to six significant digits, and never coarser than cents.
+/// Rounds a price in dollars to six significant digits, and never coarser than cents.
 pub fn price_in_dollars(value: f64) -> f64 {
     rounded(value, 6)
 }
 
-/// A number with two decimals, or with as many as it takes to have so many significant digits.
+/// Rounds a number to two decimals, or to as many as it takes to have so many significant digits.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 2 and 330
 fn rounded(value: f64, significant: i32) -> f64 {
     let magnitude = value.abs().log10().floor();
@@ -66,14 +66,14 @@ fn rounded(value: f64, significant: i32) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// How much less `got` is than `given`, in basis points; negative when it is more.
+/// Returns how much less `got` is than `given`, in basis points; negative when it is more.
 #[allow(clippy::cast_possible_truncation)] // rounded and clamped
 pub fn impact_bps(given: f64, got: f64) -> Option<i64> {
     let impact = (1.0 - got / given) * 10_000.0;
     impact.is_finite().then(|| impact.round().clamp(-1e9, 10_000.0) as i64)
 }
 
-/// How much of the inputs' value was spent on each output: at every step value goes where the amounts go.
+/// Returns how much of the inputs' value was spent on each output: at every step value goes where the amounts go.
 ///
 /// `given` are the inputs with what the route starts from of each, and its value.
 pub fn value_spent(route: &Route, given: &[(TokenId, U256, f64)], outputs: &[TokenId]) -> Vec<f64> {
@@ -94,7 +94,7 @@ pub fn value_spent(route: &Route, given: &[(TokenId, U256, f64)], outputs: &[Tok
     outputs.iter().map(at_end).collect()
 }
 
-/// The share that each value has of their sum, in basis points.
+/// Returns the share that each value has of their sum, in basis points.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 10000
 pub fn shares_bps(values: &[Option<f64>]) -> Vec<Option<u64>> {
     if values.len() == 1 {

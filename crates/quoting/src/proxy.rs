@@ -1,14 +1,15 @@
 //! Whether the execution proxy is on the chain.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use braid_ethereum::{Node, NodeError};
 use braid_primitives::B256;
 
 /// What stands at the proxy's address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProxyState {
     /// Nobody looked yet, or the node did not answer.
+    #[default]
     Unknown,
     /// The proxy that quotes are made for.
     Deployed,
@@ -20,20 +21,15 @@ pub enum ProxyState {
 
 /// Remembers what was found last.
 #[derive(Debug, Default)]
-pub struct ProxyWatch(AtomicU8);
+pub struct ProxyWatch(Mutex<ProxyState>);
 
 impl ProxyWatch {
-    /// What was found last.
+    /// Returns what was found last.
     pub fn state(&self) -> ProxyState {
-        match self.0.load(Ordering::Relaxed) {
-            1 => ProxyState::Deployed,
-            2 => ProxyState::Missing,
-            3 => ProxyState::Foreign,
-            _ => ProxyState::Unknown,
-        }
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at the address at a block. Says in the log what it found when that is news.
+    /// Looks at the address at a block, and logs what it found when that is news.
     ///
     /// # Errors
     /// When the node does not answer.
@@ -45,29 +41,17 @@ impl ProxyWatch {
             code if braid_execution::proxy::is_proxy_code(code) => ProxyState::Deployed,
             _ => ProxyState::Foreign,
         };
-        if self.replace(found) != found {
-            match found {
-                ProxyState::Deployed => tracing::info!(%address, "the execution proxy is deployed"),
-                ProxyState::Missing => {
-                    tracing::warn!(%address, "the execution proxy is not deployed: transactions would do nothing");
-                }
-                ProxyState::Foreign | ProxyState::Unknown => {
-                    tracing::error!(%address, "other code stands at the execution proxy's address");
-                }
+        let before = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), found);
+        match found {
+            found if found == before => {}
+            ProxyState::Deployed => tracing::info!(%address, "the execution proxy is deployed"),
+            ProxyState::Missing => {
+                tracing::warn!(%address, "the execution proxy is not deployed: transactions would do nothing");
+            }
+            ProxyState::Foreign | ProxyState::Unknown => {
+                tracing::error!(%address, "the code at the execution proxy's address is not the proxy's");
             }
         }
         Ok(found)
-    }
-
-    fn replace(&self, state: ProxyState) -> ProxyState {
-        let before = self.state();
-        let number = match state {
-            ProxyState::Unknown => 0,
-            ProxyState::Deployed => 1,
-            ProxyState::Missing => 2,
-            ProxyState::Foreign => 3,
-        };
-        self.0.store(number, Ordering::Relaxed);
-        before
     }
 }

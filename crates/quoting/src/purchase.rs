@@ -31,7 +31,7 @@ struct Form {
     certificate: Result<InputCertificate, Uncertified>,
 }
 
-/// The cheapest route that buys an amount of the request's output.
+/// Finds the cheapest route that buys an amount of the request's output.
 ///
 /// # Errors
 /// [`NoQuote`] where there is none.
@@ -52,7 +52,7 @@ pub(crate) fn buy(way: Way<'_>, amount: U256) -> Result<Found, NoQuote> {
     Ok(Found { witness: bought.witness, ..found })
 }
 
-/// The same along a route that is known, without a search and a bound; `needed_in` is what it sells for exactly the amount, before fees.
+/// Does the same along a route that is known, without a search and a bound; `needed_in` is what it sells for exactly the amount, before fees.
 ///
 /// # Errors
 /// [`NoQuote`] where the route does not buy the amount.
@@ -76,7 +76,7 @@ pub(crate) fn again(
     Ok(found(&way, &purchase, form, amount, 0))
 }
 
-/// What a route must make of the output for the amount to be left after a fee.
+/// Returns what a route must make of the output for the amount to be left after a fee.
 fn gross(way: &Way<'_>, amount: U256) -> U256 {
     way.request.fee().map_or(amount, |fee| fee.before_output(amount))
 }
@@ -100,7 +100,7 @@ fn found(way: &Way<'_>, purchase: &Purchase<'_>, form: Form, amount: U256, pools
     }
 }
 
-/// The purchase along one chain of known pools; no partner is paid there, and tokens must move as amounts say.
+/// Makes the purchase along one chain of known pools; no partner is paid there, and tokens must move as amounts say.
 fn exactly(
     way: &Way<'_>,
     purchase: &Purchase<'_>,
@@ -121,7 +121,7 @@ fn exactly(
     Ok(Some(Form { order, program, route, sold, needed_in: sold, cost, certificate }))
 }
 
-/// The sale of the maximum along the best route of any form.
+/// Makes the sale of the maximum along the best route of any form.
 fn at_least(way: &Way<'_>, purchase: &Purchase<'_>, bought: &Bought, amount: U256) -> Result<Form, NoQuote> {
     let (prepared, fee) = (&way.published.prepared, way.request.fee());
     let needed_in = fee.map_or(bought.amount_in, |fee| fee.before_input(bought.amount_in));

@@ -34,10 +34,10 @@ pub enum RepriceError {
         error: braid_protocols::SwapError,
     },
     /// A pool of a purchase does not have what is to be bought of it.
-    #[error("the pools no longer pay the amount")]
+    #[error("the pools no longer have the amount")]
     NotForSale,
     /// A step would have nothing to spend.
-    #[error("nothing arrives at pool {0}")]
+    #[error("pool {0} would get nothing to swap")]
     NothingAtHand(PoolKey),
 }
 

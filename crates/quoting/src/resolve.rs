@@ -11,7 +11,7 @@ use crate::request::{AskedToken, QuoteRequest};
 
 /// The tokens of a request in a market.
 #[derive(Clone, Debug)]
-pub struct Tokens {
+pub(crate) struct Tokens {
     /// One per input.
     pub inputs: Vec<TokenId>,
     /// One per output.
@@ -23,23 +23,17 @@ pub struct Tokens {
 /// # Errors
 /// `TOKEN_NOT_FOUND` with every token that the market does not have.
 pub(crate) fn tokens(market: &Market, request: &QuoteRequest) -> Result<Tokens, Problem> {
-    let mut unknown = Vec::new();
-    let mut find = |side: &str, index: usize, token: AskedToken| {
-        let found = market.tokens().id(token.address);
-        if found.is_none() {
-            let detail = format!("no pool that Braid knows holds {}", token.shown.to_checksum(None));
-            unknown.push(FieldError::new(format!("/{side}/{index}/address"), FieldCode::TokenNotFound, detail));
-        }
-        found
-    };
-    let inputs: Vec<_> =
-        request.inputs.iter().enumerate().filter_map(|(index, entry)| find("inputs", index, entry.token)).collect();
-    let outputs: Vec<_> =
-        request.outputs.iter().enumerate().filter_map(|(index, entry)| find("outputs", index, entry.token)).collect();
-    if unknown.is_empty() { Ok(Tokens { inputs, outputs }) } else { Err(Problem::invalid(unknown)) }
+    let id = |token: AskedToken| market.tokens().id(token.address);
+    request.check_tokens(FieldCode::TokenNotFound, |token| {
+        let detail = || format!("no pool that Braid knows holds {}", token.shown.to_checksum(None));
+        id(token).is_none().then(detail)
+    })?;
+    let inputs = request.inputs.iter().filter_map(|entry| id(entry.token)).collect();
+    let outputs = request.outputs.iter().filter_map(|entry| id(entry.token)).collect();
+    Ok(Tokens { inputs, outputs })
 }
 
-/// Amounts that no contract of the way can carry are told so before a solve is spent on them.
+/// Refuses amounts that no contract along a route can carry, before a solve is spent on them.
 ///
 /// # Errors
 /// `INSUFFICIENT_LIQUIDITY`.
@@ -55,24 +49,18 @@ pub(crate) fn check_amounts(request: &QuoteRequest) -> Result<(), Problem> {
     }
 }
 
-/// Tokens that do not move as amounts say cannot be quoted.
+/// Refuses tokens that do not move as amounts say.
 ///
 /// # Errors
 /// `TOKEN_UNSUPPORTED` with every such token and what it does.
 pub(crate) fn check_faults(quarantine: &Quarantine, request: &QuoteRequest) -> Result<(), Problem> {
-    let inputs = request.inputs.iter().map(|entry| ("inputs", entry.token));
-    let outputs = request.outputs.iter().map(|entry| ("outputs", entry.token));
-    let mut faulty = Vec::new();
-    for (index, (side, token)) in inputs.enumerate().chain(outputs.enumerate()) {
-        if let Some(does) = quarantine.fault_of(token.address) {
-            let detail = format!("{} {does}, so that no pool of it can be quoted", token.shown.to_checksum(None));
-            faulty.push(FieldError::new(format!("/{side}/{index}/address"), FieldCode::TokenUnsupported, detail));
-        }
-    }
-    if faulty.is_empty() { Ok(()) } else { Err(Problem::invalid(faulty)) }
+    request.check_tokens(FieldCode::TokenUnsupported, |token| {
+        let does = quarantine.fault_of(token.address)?;
+        Some(format!("{} {does}, so that no pool of it can be quoted", token.shown.to_checksum(None)))
+    })
 }
 
-/// The names in `include_protocols` that no protocol has, each with its place.
+/// Names those in `include_protocols` that no protocol has, each with its place.
 pub(crate) fn misspelt(request: &QuoteRequest) -> Option<Problem> {
     let names = request.include_protocols.iter().flatten().enumerate();
     let unknown = names.filter(|(_, name)| Product::named(name).is_empty()).map(|(index, name)| {

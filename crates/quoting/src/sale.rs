@@ -8,7 +8,7 @@ use crate::draft::Found;
 use crate::request::QuoteRequest;
 use crate::way::{NoQuote, Way};
 
-/// The best route for the amounts of the request.
+/// Finds the best route for the amounts of the request.
 ///
 /// # Errors
 /// [`NoQuote`] where there is none.
@@ -20,7 +20,7 @@ pub(crate) fn sell(mut way: Way<'_>) -> Result<Found, NoQuote> {
     Ok(Found { witness, ..found(way, solution)? })
 }
 
-/// A route that is known, without a search and a certificate.
+/// Takes a route that is known, without a search and a certificate.
 ///
 /// # Errors
 /// [`NoQuote`] where it pays nothing, or makes no program.

@@ -12,25 +12,23 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// The form that a request used for ether.
+    /// Returns the form that a request used for ether.
     pub fn by(request: &QuoteRequest) -> Self {
-        let inputs = request.inputs.iter().map(|entry| entry.token);
-        let asked = inputs.chain(request.outputs.iter().map(|entry| entry.token));
-        let ether = asked.into_iter().find(|token| token.address == NATIVE_ETHER).map(|token| token.shown);
-        Self { ether: ether.unwrap_or(NATIVE_ETHER) }
+        let ether = request.tokens().map(|(_, token)| token).find(|token| token.address == NATIVE_ETHER);
+        Self { ether: ether.map_or(NATIVE_ETHER, |token| token.shown) }
     }
 
-    /// A form that was stored.
+    /// Returns a form that was stored.
     pub const fn with_ether(ether: Address) -> Self {
         Self { ether }
     }
 
-    /// The address that stands for ether.
+    /// Returns the address that stands for ether.
     pub const fn ether(self) -> Address {
         self.ether
     }
 
-    /// A token's address as this client knows it.
+    /// Returns a token's address as this client knows it.
     pub fn token(self, address: Address) -> Eip55 {
         Eip55(if address == NATIVE_ETHER { self.ether } else { address })
     }

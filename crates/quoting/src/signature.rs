@@ -117,7 +117,7 @@ struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// The caller's turn, unless it has one already.
+    /// Takes the caller's turn, unless it has one already.
     fn of(callers: &'a Mutex<HashSet<Caller>>, caller: Caller) -> Option<Self> {
         let is_free = callers.lock().unwrap_or_else(PoisonError::into_inner).insert(caller);
         is_free.then_some(Self { callers, caller })
@@ -142,7 +142,7 @@ fn stands_by(answer: Bytes) -> Result<(), Problem> {
     if permit2::is_valid_signature_answer(&answer) {
         return Ok(());
     }
-    Err(invalid("the taker's account does not stand by it (EIP-1271)"))
+    Err(invalid("the taker's account does not accept it (EIP-1271)"))
 }
 
 fn silent() -> Problem {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_execution::gas::{GasEstimate, MAX_GAS_LIMIT, ether_fee_reserve};
+use braid_execution::gas::{MAX_GAS_LIMIT, ether_fee_reserve};
 use braid_execution::{Order, Program, TokenAmount, calldata, encode_program, proxy, received, revert};
 use braid_market::Market;
 use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256, WETH};
@@ -42,12 +42,7 @@ pub struct MeasuredGas {
 }
 
 impl MeasuredGas {
-    /// A model's estimate with what was measured in its place; the parts of the steps stay modelled.
-    pub fn in_place_of(self, modelled: GasEstimate) -> GasEstimate {
-        GasEstimate { total_gas_units: self.used, gas_limit: self.limit(), ..modelled }
-    }
-
-    /// A limit for the next blocks: a fifth more, since others trade in between, and since a call passes on only 63 of 64
+    /// Returns a limit for the next blocks: a fifth more, since others trade in between, and since a call passes on only 63 of 64
     /// parts of what is left.
     pub fn limit(self) -> u64 {
         let room = self.spent / 5 + 10_000;
@@ -87,7 +82,7 @@ pub struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// The steps of the route, each as a swap for itself: they touch what the route touches.
+    /// Returns the steps of the route, each as a swap for itself: they touch what the route touches.
     fn parts(&self, order: &Order, from: Address) -> Vec<Part> {
         self.route.steps.iter().filter_map(|step| self.part(step, order, from)).collect()
     }
@@ -108,7 +103,7 @@ impl Asking<'_> {
         Some((transaction, granted(&order, from)))
     }
 
-    /// The accounts that the route touches.
+    /// Returns the accounts that the route touches.
     fn touched(&self, transaction: &Transaction, order: &Order) -> Vec<Address> {
         let pools = self.route.steps.iter().filter_map(|step| self.market.pool(step.pool));
         let contracts = pools.flat_map(|pool| [pool.key.contract, pool.holder()]);
@@ -169,13 +164,13 @@ impl Simulations {
     }
 }
 
-/// The transaction by which an account pays an order from its allowances.
+/// Returns the transaction by which an account pays an order from its allowances.
 fn sent(order: &Order, program: &Program, from: Address) -> Transaction {
     let data = calldata(order, program);
     Transaction { from, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: MAX_GAS_LIMIT }
 }
 
-/// What an account must have for that.
+/// Returns what an account must have for that.
 fn granted(order: &Order, owner: Address) -> Vec<Grant> {
     let mut grants = Vec::new();
     for input in &order.inputs {

@@ -45,7 +45,7 @@ impl Solver {
     ///
     /// # Errors
     /// As a solve, or that there is too much to do.
-    pub async fn solve(&self, asked: Asked, aside: Aside) -> Result<Draft, Problem> {
+    pub(crate) async fn solve(&self, asked: Asked, aside: Aside) -> Result<Draft, Problem> {
         let (limits, measures) = (self.limits, self.measures.clone());
         let span = tracing::info_span!(target: "trace", "solve", pools_visited = tracing::field::Empty);
         let job = move || {
@@ -53,8 +53,8 @@ impl Solver {
             let solved = solve(asked, aside, limits);
             measures.solved(started);
             if let Ok(draft) = &solved {
-                measures.certified(&draft.solution.certificate);
-                span.record("pools_visited", draft.solution.pools_visited);
+                measures.certified(&draft.found.solution.certificate);
+                span.record("pools_visited", draft.found.solution.pools_visited);
             }
             solved
         };
@@ -72,11 +72,10 @@ pub(crate) fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<D
         Some(amount) => purchase::buy(way, amount),
         None => sale::sell(way),
     };
-    let mut found = found.map_err(|error| refused(error, &asked))?;
-    let (question, witness) = (found.question.clone(), found.witness.take());
+    let found = found.map_err(|error| refused(error, &asked))?;
     let mut draft = finish(asked, aside, unknown_protocols, found, limits)?;
-    if draft.request.explain {
-        draft.explanation = Some(explain::explain(&draft, &question, witness.as_ref()));
+    if draft.asked.request.explain {
+        draft.explanation = Some(explain::explain(&draft));
     }
     Ok(draft)
 }
@@ -101,7 +100,7 @@ pub(crate) fn along(
     finish(asked, aside, unknown_protocols, found, limits)
 }
 
-/// What the router is asked, and the names in the request that no protocol has.
+/// Returns what the router is asked, and the names in the request that no protocol has.
 fn way<'a>(asked: &'a Asked, aside: &Aside, limits: SolveLimits) -> (Way<'a>, Vec<String>) {
     let Asked { published, request, tokens, created_at_ms, .. } = asked;
     let market = &published.head.market;
@@ -120,7 +119,7 @@ fn way<'a>(asked: &'a Asked, aside: &Aside, limits: SolveLimits) -> (Way<'a>, Ve
     (Way { published, request, question, deadline, verifies_transfers: aside.verifies_transfers }, unknown_protocols)
 }
 
-/// The problem of a request that has no quote: where there is no route since a name is misspelt, that is what is wrong.
+/// Returns the problem of a request that has no quote: where there is no route since a name is misspelt, that is what is wrong.
 fn refused(error: NoQuote, asked: &Asked) -> Problem {
     match error {
         NoQuote::Solve(SolveError::NoRoute(_) | SolveError::InsufficientLiquidity) => resolve::misspelt(&asked.request),
@@ -137,50 +136,36 @@ fn finish(
     found: Found,
     limits: SolveLimits,
 ) -> Result<Draft, Problem> {
-    let Asked { published, request, tokens, id, created_at_ms } = asked;
-    let Found { solution, sold, expected, order, program, purchase, .. } = found;
-    let (market, ttl_ms) = (&published.head.market, request.ttl_ms(limits.ttl_ms));
-    let fees = costs::fees(&published.head, request.gas_priority);
+    let (head, request) = (&asked.published.head, &asked.request);
+    let fees = costs::fees(head, request.gas_priority);
     // the taker sends the transaction itself: nobody else can use its signature
-    let nonce = permit2::fresh_nonce(id.as_bytes());
-    let permit = Permit { owner: request.taker, nonce, deadline: order.deadline, sender: request.taker };
-    let gas = gas::estimate(market, &solution.route, &order, &program, request.taker, Authorization::Allowance)
+    let nonce = permit2::fresh_nonce(asked.id.as_bytes());
+    let permit = Permit { owner: request.taker, nonce, deadline: found.order.deadline, sender: request.taker };
+    let Found { solution, order, program, .. } = &found;
+    let gas = gas::estimate(&head.market, &solution.route, order, program, request.taker, Authorization::Allowance)
         .map_err(Problem::internal)?;
     Ok(Draft {
-        id,
-        created_at_ms,
-        expires_at_ms: created_at_ms.saturating_add(ttl_ms),
-        request,
-        tokens,
+        expires_at_ms: asked.created_at_ms.saturating_add(request.ttl_ms(limits.ttl_ms)),
+        asked,
         unknown_protocols,
         aside,
-        solution,
-        sold,
-        purchase,
-        expected,
-        order,
-        program,
+        found,
         permit,
         gas,
         fees,
         holdings: None,
         simulated: None,
         explanation: None,
-        published,
     })
 }
 
-fn too_small() -> Problem {
-    Problem::new(Code::AmountTooSmall, "the amount is so small that an output would round to zero")
-}
-
-/// The problem of a request that has no quote.
+/// Returns the problem of a request that has no quote.
 fn no_route(error: NoQuote, request: &QuoteRequest, tokens: &Tokens) -> Problem {
     let error = match error {
         NoQuote::Solve(error) => error,
         NoQuote::Encode(error) => return Problem::internal(error),
         NoQuote::BeyondSlippage => {
-            let detail = "the market cannot take the most that slippage_tolerance_bps lets be sold; lower it";
+            let detail = "the market cannot take the maximum input, which is what the amount costs plus slippage_tolerance_bps: lower that";
             return Problem::new(Code::InsufficientLiquidity, detail);
         }
     };
@@ -206,9 +191,11 @@ fn no_route(error: NoQuote, request: &QuoteRequest, tokens: &Tokens) -> Problem 
             };
             Problem::new(Code::InsufficientLiquidity, detail)
         }
-        SolveError::AmountTooSmall => too_small(),
+        SolveError::AmountTooSmall => {
+            Problem::new(Code::AmountTooSmall, "the amount is so small that an output would round to zero")
+        }
         SolveError::NoReferencePrice(id) => {
-            let detail = "this output has no reference price, which several outputs need each";
+            let detail = "this output has no reference price, without which a quote of several outputs cannot be made: ask for it alone";
             let error = FieldError::new(pointer(id), FieldCode::OutputPriceUnavailable, detail);
             Problem::field(Code::OutputPriceUnavailable, error)
         }

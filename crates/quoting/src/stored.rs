@@ -63,24 +63,24 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of a draft.
-    pub fn of(draft: &Draft) -> Self {
-        let market = &draft.published.head.market;
+    /// Returns the plan of a draft.
+    pub(crate) fn of(draft: &Draft) -> Self {
+        let market = &draft.asked.published.head.market;
         let stored = |step: &braid_routing::Step| {
             let pool = market.pool(step.pool)?.key;
             Some(StoredStep { pool, coin_in: step.coin_in, coin_out: step.coin_out, share: step.share })
         };
         Self {
-            taker: draft.request.taker,
-            order: draft.order.clone(),
+            taker: draft.asked.request.taker,
+            order: draft.found.order.clone(),
             permit: draft.permit,
-            program: draft.program.clone(),
-            steps: draft.solution.route.steps.iter().filter_map(stored).collect(),
-            gas_priority: draft.request.gas_priority,
-            check_allowances: draft.request.check_allowances(),
-            ttl_s: draft.request.ttl_s.unwrap_or_default(),
-            approvals_listed: draft.request.listed(),
-            ether_shown_as: Shown::by(&draft.request).ether(),
+            program: draft.found.program.clone(),
+            steps: draft.found.solution.route.steps.iter().filter_map(stored).collect(),
+            gas_priority: draft.asked.request.gas_priority,
+            check_allowances: draft.asked.request.check_allowances(),
+            ttl_s: draft.asked.request.ttl_s.unwrap_or_default(),
+            approvals_listed: draft.asked.request.listed(),
+            ether_shown_as: Shown::by(&draft.asked.request).ether(),
         }
     }
 }

@@ -6,12 +6,12 @@ use crate::draft::Draft;
 use crate::shown::Shown;
 use crate::simulation::{Asking, Simulated, Simulations};
 
-/// The simulation of a draft, where its request asks for one.
+/// Simulates a draft, where its request asks for it.
 pub(crate) async fn of(draft: &Draft, caller: Caller, simulations: &Simulations) -> Option<Simulated> {
-    if !draft.request.simulate {
+    if !draft.asked.request.simulate {
         return None;
     }
-    let (market, shown) = (&draft.published.head.market, Shown::by(&draft.request));
-    let asking = Asking { caller, market, route: &draft.solution.route, shown, buys: draft.program.buys() };
-    Some(simulations.of_quote(asking, draft.request.taker, &draft.order, &draft.program).await)
+    let (market, shown) = (&draft.asked.published.head.market, Shown::by(&draft.asked.request));
+    let asking = Asking { caller, market, route: &draft.found.solution.route, shown, buys: draft.found.program.buys() };
+    Some(simulations.of_quote(asking, draft.asked.request.taker, &draft.found.order, &draft.found.program).await)
 }

@@ -17,7 +17,9 @@ pub(crate) fn proxy(state: ProxyState) -> Option<Warning> {
     let message = match state {
         ProxyState::Unknown | ProxyState::Deployed => return None,
         ProxyState::Missing => "the execution proxy is not deployed on this chain: do not send the transaction",
-        ProxyState::Foreign => "other code stands at the execution proxy's address: do not send the transaction",
+        ProxyState::Foreign => {
+            "the code at the execution proxy's address is not the proxy's: do not send the transaction"
+        }
     };
     Some(Warning { code: "PROXY_NOT_DEPLOYED", message: message.into() })
 }
@@ -31,7 +33,7 @@ pub(crate) fn impact(impact_bps: Option<i64>) -> Option<Warning> {
 
 /// Says that more than an exact output may be bought.
 pub(crate) fn surplus() -> Warning {
-    let message = "the route is not one chain of pools that exact amounts can be bought from, so that the maximum of the input is sold: \
+    let message = "this route cannot buy an exact amount, so the maximum of the input is sold: \
                    what that buys beyond the output's amount goes to the recipient";
     Warning { code: "EXACT_OUTPUT_SURPLUS", message: message.into() }
 }
@@ -45,9 +47,8 @@ pub(crate) fn long_ttl(ttl_s: Option<u16>, slippage_bps: u16) -> Option<Warning>
     let ttl_s = ttl_s.filter(|ttl_s| *ttl_s > USUAL_TTL_S)?;
     let farther = (f64::from(ttl_s) / f64::from(USUAL_TTL_S)).sqrt();
     let message = format!(
-        "the minimum, {slippage_bps} basis points below what is expected, must bear {ttl_s} s of price movement: prices move about {farther:.1} times \
-         as far as in {USUAL_TTL_S} s, so that the order reverts more often, and whoever sends it late may be paid the minimum alone. Gas fees are \
-         those of the build's block: set them anew when the transaction is sent"
+        "in {ttl_s} s prices move about {farther:.1} times as far as in {USUAL_TTL_S} s, and the minimum is {slippage_bps} basis points below what is \
+         expected: the order may revert, or pay the minimum alone. Gas fees are those of the build's block: set them anew when you send the transaction"
     );
     Some(Warning { code: "LONG_TTL", message })
 }

@@ -36,19 +36,19 @@ pub(crate) enum NoQuote {
 }
 
 impl Way<'_> {
-    /// What arrives at the recipient of an output of which a route makes so much.
+    /// Returns what arrives at the recipient of an output of which a route makes so much.
     pub(crate) fn arrives(&self, route: &Route, token: TokenId, made: U256) -> U256 {
         let after_fee = self.request.fee().map_or(made, |fee| fee.after_output(made));
         braid_routing::arrives(&self.published.head.market, route, &self.question.at, token, (made, after_fee))
     }
 
-    /// What arrives at the recipient of the only output.
+    /// Returns what arrives at the recipient of the only output.
     pub(crate) fn arrives_alone(&self, route: &Route) -> U256 {
         let made = self.question.outputs.first().zip(route.amounts_out.first());
         made.map_or(U256::ZERO, |((token, _), made)| self.arrives(route, *token, *made))
     }
 
-    /// What the proxy enforces: so much of each input at most, so much of each output at least.
+    /// Returns what the proxy enforces: so much of each input at most, so much of each output at least.
     pub(crate) fn order(&self, inputs: &[U256], minimums: impl Iterator<Item = U256>) -> Order {
         let amount_of = |(token, amount)| TokenAmount { token, amount };
         let sold = self.request.inputs.iter().map(|entry| entry.token.address).zip(inputs.iter().copied());

@@ -61,18 +61,59 @@ pub(crate) fn best_paths_within(
     search.paths()
 }
 
-/// The best chains for `amount` that are worth more than `floor`, best first, at most `keep`.
-pub(crate) fn best_paths_above(
+/// What a search for chains has to bring, and what it may cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Within {
+    /// What a chain has to be worth more than, net of gas.
+    pub(crate) floor: f64,
+    /// Most chains.
+    pub(crate) keep: usize,
+    /// Most pools priced.
+    pub(crate) quotes: usize,
+}
+
+/// The best chains for `amount` on top of the pools in use, best first, within limits.
+pub(crate) fn paths_above(
     problem: &Problem<'_>,
     potentials: &Potentials,
     amount: f64,
-    floor: f64,
-    keep: usize,
+    used: &Support,
+    within: Within,
 ) -> Vec<Path> {
-    let used = Support::default();
-    let mut search = Search { least: floor, ..Search::new(problem, potentials, amount, &used, keep) };
+    let search = Search::new(problem, potentials, amount, used, within.keep);
+    let mut search = Search { left: within.quotes, least: within.floor, ..search };
     search.run();
     search.paths()
+}
+
+/// A chain of pools with the amounts that `amount` makes along it on top of the pools in use; `None` where one refuses its amount.
+pub(crate) fn repriced(problem: &Problem<'_>, used: &Support, chain: &[Flow], amount: f64) -> Option<Path> {
+    let (mut amount, mut gas) = (amount, 0.0);
+    let mut flows = Vec::with_capacity(chain.len());
+    for flow in chain {
+        flows.push(Flow { amount_in: amount, ..*flow });
+        let (out, gas_units) = on_top(problem, flow.pair, flow.side, used.amount_in(flow.pair), amount)?;
+        gas += gas_units * problem.gas_price;
+        amount = out;
+    }
+    Some(Path { flows, net: amount * problem.price_out - gas })
+}
+
+/// What a pool pays for an amount, and its gas units; for a pool in use, what it pays on top, and the gas that this adds. `None` where it
+/// pays nothing, or takes no more.
+fn on_top(problem: &Problem<'_>, pair: u32, side: u8, held: Option<f64>, amount_in: f64) -> Option<(f64, f64)> {
+    let (curve, direction) = problem.direction(pair, side)?;
+    if held.unwrap_or(0.0) + amount_in > direction.capacity_in() * Tuning::CAPACITY_FILLED {
+        return None;
+    }
+    let Some(held) = held else {
+        let (out, on_the_way) = direction.quote(amount_in);
+        let out = whole(out);
+        return (out > 0.0).then_some((out, curve.gas_units + on_the_way));
+    };
+    let (before, gas_before) = direction.quote(held);
+    let (after, gas) = direction.quote(held + amount_in);
+    (after > before).then_some((after - before, gas - gas_before))
 }
 
 /// The best chains for the whole amount, at most `keep` of them, within so many pools priced.
@@ -348,22 +389,8 @@ impl<'a, 'p> Search<'a, 'p> {
         if let Some(plain) = arrow.plain().filter(|_| !may_be_used) {
             return plain.quote(amount_in).map(whole).filter(|out| *out > 0.0).map(|out| (out, plain.gas_units));
         }
-        let (curve, direction) = self.problem.direction(arrow.pair, arrow.side)?;
-        if let Some(held) = self.used.amount_in(arrow.pair).filter(|_| may_be_used) {
-            if held + amount_in > direction.capacity_in() * Tuning::CAPACITY_FILLED {
-                return None;
-            }
-            let (before, gas_before) = direction.quote(held);
-            let (after, gas) = direction.quote(held + amount_in);
-            return (after > before).then_some((after - before, gas - gas_before));
-        }
-        if amount_in > direction.capacity_in() * Tuning::CAPACITY_FILLED {
-            return None;
-        }
-        let (out, on_the_way) = direction.quote(amount_in);
-        let out = whole(out);
-        let gas = curve.gas_units + on_the_way;
-        (out > 0.0).then_some((out, gas))
+        let held = if may_be_used { self.used.amount_in(arrow.pair) } else { None };
+        on_top(self.problem, arrow.pair, arrow.side, held, amount_in)
     }
 
     fn paths(&self) -> Vec<Path> {

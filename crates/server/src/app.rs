@@ -11,10 +11,10 @@ use axum::routing::{get, post};
 use braid_audit::Audit;
 use braid_ethereum::Node;
 use braid_quoting::accounts::Accounts;
-use braid_quoting::feed::{MarketAges, Markets};
+use braid_quoting::feed::Markets;
 use braid_quoting::proxy::ProxyWatch;
 use braid_quoting::quote::{SolveLimits, Solver};
-use braid_quoting::{Builder, Clock, MarketFeed, Measures, Quoter, Receipts, Simulations, StoredQuotes};
+use braid_quoting::{Builder, Clock, Context, MarketFeed, Measures, Quoter, Receipts, Simulations, StoredQuotes};
 use braid_simulation::{Bounds, Simulator, WorkPool};
 use braid_store::{KeyStore, QuoteStore, Replicas};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -89,7 +89,7 @@ pub struct Parts {
 }
 
 impl App {
-    /// The service from what its maker chooses.
+    /// Returns the service from what its maker chooses.
     pub fn new(parts: Parts) -> Self {
         let Parts { config, clock, feed, node, keys, quotes, replicas } = parts;
         let bounds = Bounds { jobs: config.solve_queue, wait: config.solve_wait };
@@ -105,12 +105,7 @@ impl App {
             longest: config.simulation_time,
             measures: measures.clone(),
         };
-        let ages = MarketAges {
-            degraded_after: config.degraded_after,
-            stale_after: config.stale_after,
-            stale_without_node_after: config.stale_without_node_after,
-        };
-        let markets = Markets { feed, ages };
+        let markets = Markets { feed, ages: config.ages };
         let accounts = Accounts::new(node, config.account_timeout);
         let stored = StoredQuotes {
             store: Arc::new(quotes),
@@ -120,16 +115,16 @@ impl App {
         };
         let receipts = Arc::<Receipts>::default();
         let limits = SolveLimits { ttl_ms: config.quote_ttl_ms, max_steps: config.max_steps };
-        let quoter = Quoter::new(
-            markets.clone(),
-            Arc::clone(&audit),
-            Solver { threads: Arc::clone(&work), limits, measures: measures.clone() },
-            accounts.clone(),
-            simulations.clone(),
-            stored.clone(),
-            Arc::clone(&receipts),
-        );
-        let builder = Builder::new(markets.clone(), Arc::clone(&audit), accounts.clone(), simulations, stored.clone());
+        let solver = Solver { threads: Arc::clone(&work), limits, measures: measures.clone() };
+        let context = Context {
+            markets: markets.clone(),
+            audit: Arc::clone(&audit),
+            accounts: accounts.clone(),
+            simulations,
+            stored: stored.clone(),
+        };
+        let quoter = Quoter::new(context.clone(), solver, Arc::clone(&receipts));
+        let builder = Builder::new(context);
         let access = Access {
             keys,
             anonymous_quotes: config.anonymous_quotes,
@@ -168,7 +163,7 @@ impl App {
     }
 }
 
-/// The service as one tower of layers: ids and problems outermost, panics innermost.
+/// Returns the service as one tower of layers: ids and problems outermost, panics innermost.
 pub fn router(app: &App) -> Router {
     let body_limit = BodyLimit { bytes: app.config.body_limit_bytes, timeout: app.config.body_timeout };
     let metrics =

@@ -44,12 +44,8 @@ pub struct Config {
     pub max_steps: u16,
     /// Origins that browsers may call from; none, or `*` among them, means any.
     pub cors_origins: Vec<String>,
-    /// Age without a new block from which the service says that it is degraded.
-    pub degraded_after: Duration,
-    /// Age without a new block from which quotes are refused, although the node answers.
-    pub stale_after: Duration,
-    /// Age of the market from which quotes are refused when the node does not answer.
-    pub stale_without_node_after: Duration,
+    /// Ages from which a market is no longer what it should be.
+    pub ages: MarketAges,
     /// How much the self-audit may do.
     pub audit: AuditConfig,
     /// Whether metrics have a port of their own, and are not on this one.
@@ -82,7 +78,6 @@ impl Default for LimitsConfig {
 impl Default for Config {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let ages = MarketAges::default();
         Self {
             quote_ttl_ms: 120_000,
             quote_memory_ms: 15 * 60_000,
@@ -108,9 +103,7 @@ impl Default for Config {
             simulation_time: Duration::from_secs(2),
             max_steps: 40,
             cors_origins: Vec::new(),
-            degraded_after: ages.degraded_after,
-            stale_after: ages.stale_after,
-            stale_without_node_after: ages.stale_without_node_after,
+            ages: MarketAges::default(),
             audit: AuditConfig::default(),
             metrics_apart: false,
             stop_delay: Duration::ZERO,

@@ -25,7 +25,7 @@ const FILES: [(&str, &str, &[u8]); 4] = [
 static TEXTS: LazyLock<[StaticText; FILES.len()]> =
     LazyLock::new(|| FILES.map(|(_, kind, bytes)| StaticText::new(kind, bytes)));
 
-/// The routes of the built files.
+/// Returns the routes of the built files.
 pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let paths = FILES.into_iter().map(|(path, _, _)| path).enumerate();
     paths.fold(Router::new(), |router, (index, path)| {

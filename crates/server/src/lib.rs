@@ -22,6 +22,7 @@ pub mod swap;
 
 pub use app::{App, Parts, router};
 pub use braid_audit::AuditConfig;
+pub use braid_quoting::feed::MarketAges;
 pub use braid_quoting::{Clock, ManualClock, MarketFeed, SystemClock};
 pub use config::{Config, LimitsConfig};
 pub use connections::slots::ConnectionLimits;

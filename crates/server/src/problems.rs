@@ -2,148 +2,61 @@
 
 use std::collections::BTreeMap;
 
-use braid_quoting::model::words::ProblemCode;
 use braid_quoting::{Code, FieldCode, FieldError, Problem};
-use serde_json::Value;
+use utoipa::IntoResponses;
 use utoipa::openapi::example::{Example, ExampleBuilder};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
-use utoipa::{IntoResponses, ToSchema};
 
-use crate::http::problem::{body, status};
+use crate::http::problem::{ProblemBody, status};
 
-/// A problem (RFC 9457).
-#[derive(Clone, Debug, ToSchema)]
-#[allow(dead_code, reason = "documents what the problem layer writes")]
-pub struct ProblemBody {
-    /// URN of the kind of problem.
-    r#type: String,
-    /// One line for a person.
-    title: String,
-    /// HTTP status.
-    status: u16,
-    /// Stable code.
-    code: ProblemCode,
-    /// What is wrong this time.
-    detail: String,
-    /// The path that was asked.
-    instance: String,
-    /// Names the request in the service's log.
-    request_id: String,
-    /// Whether the same request may succeed later.
-    retryable: bool,
-    /// Every wrong field.
-    errors: Vec<FieldError>,
-    /// Code and message again, for clients that read this shape.
-    error: ProblemRepeated,
-}
-
-/// Code and message of a problem.
-#[derive(Clone, Debug, ToSchema)]
-#[allow(dead_code, reason = "documents what the problem layer writes")]
-pub struct ProblemRepeated {
-    /// Stable code.
-    code: ProblemCode,
-    /// What is wrong, with the first field's detail.
-    message: String,
-    /// `{"errors": […]}` where fields are wrong, empty otherwise.
-    details: Value,
-}
-
-/// Problems of `POST /v1/quote`.
-#[derive(Debug)]
-pub struct QuoteProblems;
-
-/// Problems of `GET /v1/quote/{quote_id}`.
-#[derive(Debug)]
-pub struct StoredProblems;
-
-/// Problems of `GET /v1/quote/{quote_id}/receipt` and of its market.
-#[derive(Debug)]
-pub struct ReceiptProblems;
-
-/// Problems of `POST /v1/build`.
-#[derive(Debug)]
-pub struct BuildProblems;
-
-/// Problems of market data that is asked for by path and query.
-#[derive(Debug)]
-pub struct ReadProblems;
-
-/// Problems of market data that is asked for with a body.
-#[derive(Debug)]
-pub struct AskProblems;
-
-/// Problems of calls that are not counted and need nothing.
-#[derive(Debug)]
-pub struct PlainProblems;
-
-const ANY: [Code; 1] = [Code::MalformedRequest];
 const COMMON: [Code; 4] = [Code::MalformedRequest, Code::RateLimited, Code::Internal, Code::DeadlineExceeded];
 const BODY: [Code; 4] = [Code::MalformedJson, Code::RequestTimeout, Code::PayloadTooLarge, Code::UnsupportedMediaType];
 const KEY: [Code; 2] = [Code::ApiKeyMissing, Code::ApiKeyInvalid];
 const MARKET: [Code; 3] = [Code::NotReady, Code::MarketStale, Code::Overloaded];
+const OPEN: [Code; 2] = [Code::QuoteNotFound, Code::QuoteExpired];
 
-impl IntoResponses for QuoteProblems {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let own = [
-            Code::ValidationFailed,
-            Code::NoRouteFound,
-            Code::InsufficientLiquidity,
-            Code::AmountTooSmall,
-            Code::TokenNotFound,
-            Code::TokenUnsupported,
-            Code::OutputPriceUnavailable,
-            Code::PartnerFeeExceedsCap,
-        ];
-        responses(&[&COMMON, &BODY, &KEY, &MARKET, &own])
-    }
+/// Declares which problems a kind of call may answer with.
+macro_rules! problems {
+    ($($(#[doc = $doc:literal])+ $calls:ident: $($group:expr),+;)+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug)]
+        pub struct $calls;
+
+        impl IntoResponses for $calls {
+            fn responses() -> BTreeMap<String, RefOr<Response>> {
+                responses(&[$(&$group),+])
+            }
+        }
+    )+};
 }
 
-impl IntoResponses for StoredProblems {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        responses(&[&COMMON, &KEY, &[Code::QuoteNotFound, Code::QuoteExpired]])
-    }
+problems! {
+    /// Problems of `POST /v1/quote`.
+    QuoteProblems: COMMON, BODY, KEY, MARKET, [
+        Code::ValidationFailed,
+        Code::NoRouteFound,
+        Code::InsufficientLiquidity,
+        Code::AmountTooSmall,
+        Code::TokenNotFound,
+        Code::TokenUnsupported,
+        Code::OutputPriceUnavailable,
+        Code::PartnerFeeExceedsCap,
+    ];
+    /// Problems of `GET /v1/quote/{quote_id}`.
+    StoredProblems: COMMON, KEY, OPEN;
+    /// Problems of `GET /v1/quote/{quote_id}/receipt` and of its market.
+    ReceiptProblems: COMMON, KEY, OPEN, [Code::ReceiptUnavailable, Code::Overloaded];
+    /// Problems of `POST /v1/build`.
+    BuildProblems: COMMON, BODY, KEY, MARKET, [Code::ValidationFailed, Code::Permit2SignatureInvalid], OPEN, [Code::QuoteStale];
+    /// Problems of market data that is asked for by path and query.
+    ReadProblems: COMMON, MARKET, [Code::ValidationFailed];
+    /// Problems of market data that is asked for with a body.
+    AskProblems: COMMON, BODY, MARKET, [Code::ValidationFailed];
+    /// Problems of calls that are not counted and need nothing.
+    PlainProblems: [Code::MalformedRequest];
 }
 
-impl IntoResponses for ReceiptProblems {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let own = [Code::QuoteNotFound, Code::QuoteExpired, Code::ReceiptUnavailable, Code::Overloaded];
-        responses(&[&COMMON, &KEY, &own])
-    }
-}
-
-impl IntoResponses for BuildProblems {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let own = [
-            Code::ValidationFailed,
-            Code::Permit2SignatureInvalid,
-            Code::QuoteNotFound,
-            Code::QuoteExpired,
-            Code::QuoteStale,
-        ];
-        responses(&[&COMMON, &BODY, &KEY, &MARKET, &own])
-    }
-}
-
-impl IntoResponses for ReadProblems {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        responses(&[&COMMON, &MARKET, &[Code::ValidationFailed]])
-    }
-}
-
-impl IntoResponses for AskProblems {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        responses(&[&COMMON, &BODY, &MARKET, &[Code::ValidationFailed]])
-    }
-}
-
-impl IntoResponses for PlainProblems {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        responses(&[&ANY])
-    }
-}
-
-/// One response per status, naming its codes, with an example of each.
+/// Describes one response per status, naming its codes, with an example of each.
 fn responses(groups: &[&[Code]]) -> BTreeMap<String, RefOr<Response>> {
     let mut by_status: BTreeMap<String, Vec<Code>> = BTreeMap::new();
     for code in groups.iter().copied().flatten() {
@@ -161,14 +74,14 @@ fn responses(groups: &[&[Code]]) -> BTreeMap<String, RefOr<Response>> {
     by_status.into_iter().map(|(status, codes)| (status, response(codes))).collect()
 }
 
-/// A problem as the service writes it.
+/// Shows a problem as the service writes it.
 fn example(code: Code) -> Example {
     let (path, problem) = sample(code);
-    let value = body(&problem, path, "019a0c1e-7d3a-7c55-9d1f-2f6f5f0a9b11");
-    ExampleBuilder::new().summary(code.meaning().title).value(Some(value)).build()
+    let body = ProblemBody::new(&problem, path, "019a0c1e-7d3a-7c55-9d1f-2f6f5f0a9b11");
+    ExampleBuilder::new().summary(code.meaning().title).value(serde_json::to_value(body).ok()).build()
 }
 
-/// Where and how each problem meets a client.
+/// Shows where and how each problem meets a client.
 fn sample(code: Code) -> (&'static str, Problem) {
     let plain = |path: &'static str, detail: &str| (path, Problem::new(code, detail));
     let field = |path: &'static str, pointer: &str, field: FieldCode, detail: &str| {
@@ -183,13 +96,13 @@ fn sample(code: Code) -> (&'static str, Problem) {
         Code::MalformedJson => plain(quote, "the body is not JSON: expected value at line 1 column 12"),
         Code::ApiKeyMissing => plain(quote, "send your API key in the header X-API-Key, or as Authorization: Bearer"),
         Code::ApiKeyInvalid => plain(quote, "the API key is unknown, revoked or expired"),
-        Code::NotFound => plain("/v2/quote", "there is nothing at this path"),
+        Code::NotFound => plain("/v2/quote", "no such path; GET /docs lists the calls"),
         Code::QuoteNotFound => plain(build, "no quote has this id"),
         Code::ReceiptUnavailable => plain(
             "/v1/quote/019a0c1e-7d3a-7c55-9d1f-2f6f5f0a9b11/receipt",
-            "what this quote was made of is not in memory: it was given before a restart, or by another replica; ask for a new quote and then at once for its receipt",
+            "this process does not have the receipt: the quote was given before a restart, or by another replica. Ask for a new quote, and then at once for its receipt",
         ),
-        Code::MethodNotAllowed => plain(quote, "this path does not take this method"),
+        Code::MethodNotAllowed => plain(quote, "this path does not take this method; GET /docs lists the calls"),
         Code::QuoteStale => plain(
             build,
             "the newest market pays 332 of 0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2, the quote's minimum is 340; ask for a new quote",
@@ -219,7 +132,7 @@ fn sample(code: Code) -> (&'static str, Problem) {
             quote,
             "/outputs/1/address",
             FieldCode::OutputPriceUnavailable,
-            "this output has no reference price, which several outputs need each",
+            "this output has no reference price, without which a quote of several outputs cannot be made: ask for it alone",
         ),
         Code::PartnerFeeExceedsCap => {
             field(quote, "/partner_fee/partner_fee_bps", FieldCode::PartnerFeeExceedsCap, "expected 1 to 300, got 301")
@@ -232,8 +145,8 @@ fn sample(code: Code) -> (&'static str, Problem) {
         ),
         Code::RateLimited => plain(quote, "600 calls a minute are allowed here; the next window starts in 12 s"),
         Code::Internal => plain(quote, "the service failed; the request id names this failure in its log"),
-        Code::NotReady => plain(quote, "the market is not there yet"),
-        Code::MarketStale => plain(quote, "the newest block is 640 s old"),
+        Code::NotReady => plain(quote, "the market is still being read; see /ready"),
+        Code::MarketStale => plain(quote, "the newest market is 640 s old and the node gives no newer one"),
         Code::Overloaded => plain(quote, "more work waits than the service accepts"),
         Code::DeadlineExceeded => plain(quote, "no answer within 15 s"),
     }

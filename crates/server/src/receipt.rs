@@ -4,8 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use braid_quoting::receipt::MarketFile;
@@ -14,8 +13,9 @@ use futures::stream;
 
 use crate::http::auth::MayBuild;
 use crate::http::problem::Refusal;
+use crate::http::query::Named;
 use crate::problems::ReceiptProblems;
-use crate::swap::{data, named};
+use crate::swap::data;
 
 /// Bytes of a market file that are handed on at once.
 const PIECE: usize = 64 << 10;
@@ -25,15 +25,14 @@ const PIECE: usize = 64 << 10;
 /// # Errors
 /// `QUOTE_NOT_FOUND`, `QUOTE_EXPIRED`, `RECEIPT_UNAVAILABLE` or `OVERLOADED`.
 #[utoipa::path(get, operation_id = "receipt", path = "/v1/quote/{quote_id}/receipt", tag = "swap", summary = "A receipt of best execution", security(("api_key" = [])),
-    params(("quote_id" = String, Path, description = "The quote's id.")),
+    params(Named),
     responses((status = 200, description = "The receipt, as canonical JSON under `data`: the request, the block, a digest of the market, the pools of the route, the order and program, and the quote word for word. `braid verify` works it out again offline. The process that gave the quote has it while the quote is open.", body = Object), ReceiptProblems))]
 pub async fn receipt(
     _: MayBuild,
     State(stored): State<StoredQuotes>,
     State(receipts): State<Arc<Receipts>>,
-    id: Result<Path<String>, PathRejection>,
+    Named(id): Named,
 ) -> Result<Response, Refusal> {
-    let id = named(id)?;
     let quote = stored.open(id).await?;
     let written = tokio::task::spawn_blocking(move || receipts.receipt(id, &quote)).await;
     Ok(data(&written.map_err(Problem::internal)??))
@@ -44,15 +43,14 @@ pub async fn receipt(
 /// # Errors
 /// As [`receipt`].
 #[utoipa::path(get, operation_id = "receipt_market", path = "/v1/quote/{quote_id}/market", tag = "swap", summary = "The market that a quote was made on", security(("api_key" = [])),
-    params(("quote_id" = String, Path, description = "The quote's id.")),
+    params(Named),
     responses((status = 200, description = "A market file of all pools, some 30 MB on mainnet, in the order in which the quote was solved: what `braid verify --market` takes.", body = Vec<u8>, content_type = "application/octet-stream"), ReceiptProblems))]
 pub async fn market(
     _: MayBuild,
     State(stored): State<StoredQuotes>,
     State(receipts): State<Arc<Receipts>>,
-    id: Result<Path<String>, PathRejection>,
+    Named(id): Named,
 ) -> Result<Response, Refusal> {
-    let id = named(id)?;
     drop(stored.open(id).await?);
     let file = tokio::task::spawn_blocking(move || receipts.market(id)).await;
     let MarketFile { bytes, room } = file.map_err(Problem::internal)??;

@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use braid_quoting::model::{BuildAnswer, QuoteAnswer};
-use braid_quoting::request::{BuildRequest, QuoteRequest, parse_quote_id};
-use braid_quoting::{Builder, Problem, Quoter, StoredQuotes, picture};
-use uuid::Uuid;
+use braid_quoting::request::{BuildRequest, QuoteRequest};
+use braid_quoting::{Builder, Quoter, StoredQuotes, picture};
 
 use crate::http::Data;
 use crate::http::auth::{MayBuild, MayQuote};
-use crate::http::body::{Valid, Worded};
+use crate::http::body::Valid;
 use crate::http::problem::Refusal;
+use crate::http::query::Named;
 use crate::problems::{BuildProblems, QuoteProblems, StoredProblems};
 
 /// Makes a quote.
@@ -26,7 +25,7 @@ use crate::problems::{BuildProblems, QuoteProblems, StoredProblems};
 pub async fn quote(
     MayQuote(caller): MayQuote,
     State(quoter): State<Arc<Quoter>>,
-    Worded { request, body }: Worded<QuoteRequest>,
+    Valid { request, body }: Valid<QuoteRequest>,
 ) -> Result<Response, Refusal> {
     Ok(data(quoter.quote(request, body.into(), caller).await?.get()))
 }
@@ -36,14 +35,13 @@ pub async fn quote(
 /// # Errors
 /// `QUOTE_NOT_FOUND` or `QUOTE_EXPIRED`.
 #[utoipa::path(get, operation_id = "stored_quote", path = "/v1/quote/{quote_id}", tag = "swap", summary = "A stored quote", security((), ("api_key" = [])),
-    params(("quote_id" = String, Path, description = "The quote's id.")),
+    params(Named),
     responses((status = 200, description = "The quote, word for word.", body = Data<QuoteAnswer>), StoredProblems))]
 pub async fn stored_quote(
     _: MayQuote,
     State(stored): State<StoredQuotes>,
-    id: Result<Path<String>, PathRejection>,
+    Named(id): Named,
 ) -> Result<Response, Refusal> {
-    let id = named(id)?;
     Ok(data(stored.open(id).await?.answer.get()))
 }
 
@@ -52,14 +50,13 @@ pub async fn stored_quote(
 /// # Errors
 /// `QUOTE_NOT_FOUND` or `QUOTE_EXPIRED`.
 #[utoipa::path(get, operation_id = "route_picture", path = "/v1/quote/{quote_id}/route.svg", tag = "swap", summary = "A stored quote's route as a picture", security((), ("api_key" = [])),
-    params(("quote_id" = String, Path, description = "The quote's id.")),
+    params(Named),
     responses((status = 200, description = "The route: tokens, steps, amounts and shares. The same quote gives the same bytes.", body = String, content_type = "image/svg+xml"), StoredProblems))]
 pub async fn route_picture(
     _: MayQuote,
     State(stored): State<StoredQuotes>,
-    id: Result<Path<String>, PathRejection>,
+    Named(id): Named,
 ) -> Result<Response, Refusal> {
-    let id = named(id)?;
     let picture = picture::svg(stored.open(id).await?.answer.get())?;
     // a browser that opens it by itself runs nothing and loads nothing
     let headers = [
@@ -79,14 +76,9 @@ pub async fn route_picture(
 pub async fn build(
     MayBuild(caller): MayBuild,
     State(builder): State<Arc<Builder>>,
-    Valid(request): Valid<BuildRequest>,
+    Valid { request, .. }: Valid<BuildRequest>,
 ) -> Result<Data<BuildAnswer>, Refusal> {
     Ok(Data::new(builder.build(request, caller).await?))
-}
-
-/// The quote that a path names.
-pub(crate) fn named(id: Result<Path<String>, PathRejection>) -> Result<Uuid, Problem> {
-    id.ok().and_then(|Path(id)| parse_quote_id(&id)).ok_or_else(Problem::no_such_quote)
 }
 
 /// `{"data": …}` around an answer that is JSON already.

@@ -1,10 +1,10 @@
-//! An attempt at a job on a block's state.
+//! The state of a block as one attempt at a job sees it.
 //!
-//! An attempt does not wait for state. What is not known of the block is noted as missing, and the attempt goes on with what was seen of it in
-//! an earlier block, or with nothing. Its result counts if nothing was missing; otherwise everything that was missing is read at once,
-//! and the job is tried again. What is read first in a new attempt is right, so that each gets further than the one before; mostly the second
-//! gets to the end, since the state of one block leads to the same places as that of the block before. Where many attempts did not, the way
-//! is unknown: the last one waits for each value.
+//! An attempt does not wait for state. A value that was not read at this block is noted as missing, and the attempt goes on
+//! with the value last seen in an earlier block, or with zero. Its result counts only if nothing was missing; otherwise all
+//! missing values are read at once and the job is tried again. Each attempt gets further than the one before. Mostly the
+//! second one completes, because a block's state leads to the same places as the state of the block before. After many
+//! incomplete attempts the last one waits for each value.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -18,58 +18,55 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use crate::evm::Message;
+use crate::evm::Transaction;
 use crate::memory::BlockMemory;
 use crate::source::{SourceError, TouchingCall, Wanted};
 
-/// Most values that one attempt asks for.
+/// Most values that one attempt notes as missing.
 const MOST_MISSING: usize = 1_024;
 
-/// Most values that one attempt asks for of which nothing was ever seen: one that goes astray ends there.
+/// Most values that one part of an attempt may miss without having seen them in any block: it ends there, since it has
+/// probably diverged.
 const MOST_UNSEEN: usize = 64;
 
-/// Most calls of one attempt that are noted because they went astray.
+/// Most diverged calls that are noted of one attempt.
 const MOST_CALLS: usize = 16;
 
 /// The state after a block, for one attempt at a job.
 pub struct Fork {
     memory: Arc<BlockMemory>,
-    /// How a missing value is waited for; nothing where the attempt goes on without.
+    /// How to wait for a missing value; `None` if the attempt goes on without it.
     waits: Option<Waits>,
     missing: RefCell<Wanted>,
-    /// Values of which nothing was ever seen, that this part of the attempt asked for.
+    /// Missing values never seen in any block, of this part of the attempt.
     unseen: Cell<usize>,
-    /// Whether any part asked for such a value.
-    is_astray: Cell<bool>,
-    /// Calls that asked for such values.
-    calls: RefCell<Vec<TouchingCall>>,
-    /// What grants put in place of the state.
-    codes: RefCell<BTreeMap<Address, Bytes>>,
-    words: RefCell<BTreeMap<(Address, U256), U256>>,
+    /// Whether any part of the attempt missed such a value.
+    has_unseen: Cell<bool>,
+    /// Calls that missed such values.
+    diverged: RefCell<Vec<TouchingCall>>,
+    /// Code and storage words that grants put in place of the state.
+    granted_codes: RefCell<BTreeMap<Address, Bytes>>,
+    granted_words: RefCell<BTreeMap<(Address, U256), U256>>,
     /// Gas that may still be used, in gas units.
     gas_left: Cell<u64>,
     until: Instant,
 }
 
 impl Fork {
-    pub(crate) fn new(memory: Arc<BlockMemory>, gas: u64, until: Instant) -> Self {
+    /// A fork that notes missing values, or waits for each of them if it has `waits`.
+    pub(crate) fn new(memory: Arc<BlockMemory>, gas: u64, until: Instant, waits: Option<Waits>) -> Self {
         Self {
             memory,
-            waits: None,
+            waits,
             missing: RefCell::default(),
             unseen: Cell::new(0),
-            is_astray: Cell::new(false),
-            calls: RefCell::default(),
-            codes: RefCell::default(),
-            words: RefCell::default(),
+            has_unseen: Cell::new(false),
+            diverged: RefCell::default(),
+            granted_codes: RefCell::default(),
+            granted_words: RefCell::default(),
             gas_left: Cell::new(gas),
             until,
         }
-    }
-
-    /// A fork that waits for each value that is not known.
-    pub(crate) fn waiting(memory: Arc<BlockMemory>, gas: u64, until: Instant, waits: Waits) -> Self {
-        Self { waits: Some(waits), ..Self::new(memory, gas, until) }
     }
 
     /// The block whose state this is.
@@ -77,59 +74,63 @@ impl Fork {
         self.memory.block()
     }
 
-    /// Whether values were missing of which nothing was ever seen: what comes after them may lead anywhere.
-    pub fn is_astray(&self) -> bool {
-        self.unseen.get() > 0
+    /// Returns whether this part of the attempt missed values never seen before: what it did since may be wrong.
+    pub fn may_have_diverged(&self) -> bool {
+        self.unseen() > 0
     }
 
-    /// Begins another part of the attempt, which does not depend on what was missing before.
+    /// Begins another part of the attempt, which does not depend on the parts before it.
     pub(crate) fn begin_part(&self) {
         self.unseen.set(0);
     }
 
-    /// What came of the attempt.
-    pub(crate) fn into_seen(self) -> Seen {
-        let is_astray = self.is_astray.get();
-        let (missing, gas_left) = (self.missing.into_inner(), self.gas_left.into_inner());
-        Seen { missing, gas_left, is_astray, calls: self.calls.into_inner(), waited: self.waits }
-    }
-
-    /// How many values were missing so far of which nothing was ever seen.
+    /// Returns how many values this part of the attempt missed that were never seen before.
     pub(crate) fn unseen(&self) -> usize {
         self.unseen.get()
     }
 
-    /// Notes a call that asked for such values.
-    pub(crate) fn went_astray(&self, message: &Message) {
-        let mut calls = self.calls.borrow_mut();
+    /// Ends the attempt and returns what it missed and used.
+    pub(crate) fn finish(self) -> Attempt {
+        Attempt {
+            missing: self.missing.into_inner(),
+            gas_left: self.gas_left.into_inner(),
+            has_unseen: self.has_unseen.into_inner(),
+            diverged: self.diverged.into_inner(),
+            waited: self.waits,
+        }
+    }
+
+    /// Notes a call that missed values never seen before.
+    pub(crate) fn note_diverged(&self, call: &Transaction) {
         let call = TouchingCall {
-            from: message.from,
-            to: message.to,
-            data: message.data.clone(),
-            value_wei: message.value_wei,
-            gas_limit: message.gas_limit,
-            codes: self.codes.borrow().clone(),
-            words: self.words.borrow().clone(),
+            from: call.from,
+            to: call.to,
+            data: call.data.clone(),
+            value_wei: call.value_wei,
+            gas_limit: call.gas_limit,
+            codes: self.granted_codes.borrow().clone(),
+            words: self.granted_words.borrow().clone(),
         };
-        if calls.len() < MOST_CALLS && !calls.contains(&call) {
-            calls.push(call);
+        let mut diverged = self.diverged.borrow_mut();
+        if diverged.len() < MOST_CALLS && !diverged.contains(&call) {
+            diverged.push(call);
         }
     }
 
     /// Notes code that a grant put at an account.
-    pub(crate) fn grants_code(&self, account: Address, code: &Bytes) {
-        self.codes.borrow_mut().insert(account, code.clone());
+    pub(crate) fn note_granted_code(&self, account: Address, code: &Bytes) {
+        self.granted_codes.borrow_mut().insert(account, code.clone());
     }
 
     /// Notes a word that a grant put in storage.
-    pub(crate) fn grants_word(&self, account: Address, slot: U256, word: U256) {
-        self.words.borrow_mut().insert((account, slot), word);
+    pub(crate) fn note_granted_word(&self, account: Address, slot: U256, word: U256) {
+        self.granted_words.borrow_mut().insert((account, slot), word);
     }
 
-    /// Whether another message may run: refused past the attempt's time and gas.
+    /// Checks that the attempt has time and gas left for another transaction.
     pub(crate) fn check(&self) -> Result<(), SourceError> {
         if Instant::now() >= self.until {
-            return Err(SourceError("it takes too long".into()));
+            return Err(SourceError(TOO_SLOW.into()));
         }
         if self.gas_left.get() == 0 {
             return Err(SourceError("it uses more gas than a simulation may".into()));
@@ -142,11 +143,11 @@ impl Fork {
         self.gas_left.set(self.gas_left.get().saturating_sub(gas));
     }
 
-    /// Notes a missing value, while there is room for more; `seen` is what it was in an earlier block. A fork that waits reads the value
-    /// instead, which `known` then gives.
+    /// Handles a value that was not read at this block: notes it as missing and returns the value `last_seen` in an earlier
+    /// block. A fork that waits reads it instead, and then returns it from `known`.
     fn miss<T>(
         &self,
-        seen: Option<T>,
+        last_seen: Option<T>,
         known: impl FnOnce() -> Option<T>,
         note: impl FnOnce(&mut Wanted),
     ) -> Result<Option<T>, SourceError> {
@@ -154,46 +155,49 @@ impl Fork {
             let mut wanted = Wanted { is_urgent: waits.is_urgent, ..Wanted::default() };
             note(&mut wanted);
             waits.read(&self.memory, &wanted, self.until)?;
-            // nothing stands for a value that the node did not give
-            return known().map(Some).ok_or_else(|| SourceError("the node did not give a value that it needs".into()));
+            // No default stands in for a value that the node did not return.
+            return known().map(Some).ok_or_else(|| SourceError("the node left out a value that was asked for".into()));
         }
         let mut missing = self.missing.borrow_mut();
         note(&mut missing);
-        if seen.is_none() {
+        if last_seen.is_none() {
             self.unseen.set(self.unseen.get() + 1);
-            self.is_astray.set(true);
+            self.has_unseen.set(true);
         }
         if missing.len() >= MOST_MISSING || self.unseen.get() >= MOST_UNSEEN {
-            return Err(SourceError("much of it is not known yet".into()));
+            return Err(SourceError("too many values of the block are not read yet".into()));
         }
-        Ok(seen)
+        Ok(last_seen)
     }
 }
 
-/// What came of an attempt.
-pub(crate) struct Seen {
-    /// The values that were missing.
+/// What an attempt missed and used.
+pub(crate) struct Attempt {
+    /// Values that were missing.
     pub(crate) missing: Wanted,
-    /// The gas that is left, in gas units.
+    /// Gas left, in gas units.
     pub(crate) gas_left: u64,
-    /// Whether some of them were never seen before.
-    pub(crate) is_astray: bool,
-    /// The calls that asked for those.
-    pub(crate) calls: Vec<TouchingCall>,
-    /// How waiting ended, if it waited.
+    /// Whether some of the missing values were never seen before.
+    pub(crate) has_unseen: bool,
+    /// Calls that missed values never seen before.
+    pub(crate) diverged: Vec<TouchingCall>,
+    /// What waiting used, if the attempt waited.
     pub(crate) waited: Option<Waits>,
 }
 
-/// How a fork waits for values, on a thread that is none of the runtime's.
+const TOO_SLOW: &str = "it takes too long";
+
+/// How a fork waits for values. It must run on a thread that does not belong to the runtime.
 pub(crate) struct Waits {
     pub(crate) runtime: Handle,
     pub(crate) readings: Arc<Semaphore>,
-    /// Whether somebody waits for a quote or a build.
+    /// Whether a quote or a build waits.
     pub(crate) is_urgent: bool,
-    /// Most messages to the node, and how many it took.
+    /// Most messages to the node.
     pub(crate) most_messages: u32,
+    /// Messages used.
     pub(crate) messages: Cell<u32>,
-    /// Most values.
+    /// Values that may still be read.
     pub(crate) reads_left: Cell<usize>,
 }
 
@@ -204,9 +208,9 @@ impl Waits {
         if self.messages.get() >= self.most_messages {
             return Err(SourceError("it takes more messages than it may".into()));
         }
-        // the timer belongs to the runtime, so it is made there
+        // The timer is made inside the runtime that it belongs to.
         let messages = self.runtime.block_on(async { timeout_at(until, memory.fetch(wanted, &self.readings)).await });
-        let messages = messages.map_err(|_| SourceError("it takes too long".into()))??;
+        let messages = messages.map_err(|_| SourceError(TOO_SLOW.into()))??;
         self.messages.set(self.messages.get().saturating_add(messages));
         self.reads_left.set(left);
         Ok(())
@@ -217,39 +221,40 @@ impl DatabaseRef for Fork {
     type Error = SourceError;
 
     fn basic_ref(&self, address: Address) -> Result<Option<AccountInfo>, SourceError> {
-        if let Some(info) = self.memory.account(&address) {
+        let known = || self.memory.account(&address);
+        if let Some(info) = known() {
             return Ok(Some(info));
         }
-        let known = || self.memory.account(&address);
         self.miss(self.memory.past_account(&address), known, |missing| {
             missing.accounts.insert(address, None);
         })
     }
 
     fn code_by_hash_ref(&self, _code_hash: B256) -> Result<Bytecode, SourceError> {
-        // Accounts always carry their code, so the EVM never asks by hash.
+        // Accounts always carry their code, so that the EVM never asks by hash.
         Err(SourceError("code is only known by address".into()))
     }
 
     fn storage_ref(&self, address: Address, slot: U256) -> Result<U256, SourceError> {
-        if let Some(word) = self.memory.word(&(address, slot)) {
-            return Ok(word);
+        let word = (address, slot);
+        let known = || self.memory.word(&word);
+        if let Some(value) = known() {
+            return Ok(value);
         }
-        let known = || self.memory.word(&(address, slot));
-        let seen = self.miss(self.memory.past_word(&(address, slot)), known, |missing| {
-            missing.words.insert((address, slot));
+        let last_seen = self.miss(self.memory.past_word(&word), known, |missing| {
+            missing.words.insert(word);
         })?;
-        Ok(seen.unwrap_or_default())
+        Ok(last_seen.unwrap_or_default())
     }
 
     fn block_hash_ref(&self, number: u64) -> Result<B256, SourceError> {
-        if let Some(hash) = self.memory.hash(number) {
+        let known = || self.memory.hash(number);
+        if let Some(hash) = known() {
             return Ok(hash);
         }
-        let known = || self.memory.hash(number);
-        let seen = self.miss(None, known, |missing| {
+        let last_seen = self.miss(None, known, |missing| {
             missing.hashes.insert(number);
         })?;
-        Ok(seen.unwrap_or_default())
+        Ok(last_seen.unwrap_or_default())
     }
 }

@@ -1,41 +1,43 @@
-//! Threads shared fairly: a caller has at most half of them, so that nobody's jobs hold up everybody's.
+//! Shares threads fairly: a caller's jobs run on at most half of them, so that they cannot hold up everybody else's.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::line::Line;
 use crate::work::{WorkError, WorkPool, failed};
 
-/// Who wants a job done: callers that are counted apart have different numbers.
+/// The caller that a job counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Caller(pub u64);
 
 impl Caller {
-    /// The service itself: its audit.
+    /// The service itself, for its audit.
     pub const SERVICE: Self = Self(0);
 }
 
-/// The lanes of the callers that have jobs under way.
+/// One lane for each caller that has jobs under way.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     threads: Arc<WorkPool>,
-    /// Attempts that wait for the node use no core: they have threads of their own.
+    /// Threads for attempts that wait for the node, which use no core.
     waiting_threads: Arc<Semaphore>,
     lanes: Mutex<HashMap<Caller, Lane>>,
 }
 
+/// The jobs of one caller.
 #[derive(Debug)]
 struct Lane {
     line: Arc<Line>,
-    /// Jobs under way, whatever they wait for, and those that were admitted.
+    /// Jobs that were admitted or are under way.
     jobs: usize,
-    /// Those that were admitted and have not begun.
-    coming: usize,
+    /// Jobs that were admitted and have not begun.
+    admitted: usize,
 }
 
-/// A job that was admitted and has not begun: it counts as one that waits.
+/// A job that was admitted and has not begun. It counts as waiting until this is dropped.
 pub struct Admitted<'a> {
     lanes: &'a Lanes,
     caller: Caller,
@@ -54,47 +56,43 @@ impl Lanes {
         Self { threads, waiting_threads, lanes: Mutex::default() }
     }
 
-    fn lanes(&self) -> MutexGuard<'_, HashMap<Caller, Lane>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How many jobs wait in all lanes.
+    /// Returns how many jobs wait in all lanes.
     pub(crate) fn waiting(&self) -> usize {
-        self.lanes().values().map(|lane| lane.line.waiting()).sum()
+        self.lanes.lock().values().map(|lane| lane.line.waiting()).sum()
     }
 
-    /// Turns a caller's next job away where its lane is full.
+    /// Admits a caller's next job unless its lane is full.
     pub(crate) fn admit(&self, caller: Caller) -> Result<Admitted<'_>, WorkError> {
-        let mut lanes = self.lanes();
+        let mut lanes = self.lanes.lock();
         if let Some(lane) = lanes.get(&caller) {
-            self.threads.admit(&lane.line, lane.coming)?;
+            self.threads.admit(&lane.line, lane.admitted)?;
         }
         let lane = self.lane(&mut lanes, caller);
         lane.jobs += 1;
-        lane.coming += 1;
+        lane.admitted += 1;
         Ok(Admitted { lanes: self, caller })
     }
 
     fn lane<'a>(&self, lanes: &'a mut HashMap<Caller, Lane>, caller: Caller) -> &'a mut Lane {
         let width = (self.threads.thread_count() / 2).max(1);
-        let new = || Lane { line: Arc::new(self.threads.part(width)), jobs: 0, coming: 0 };
+        let new = || Lane { line: Arc::new(self.threads.part(width)), jobs: 0, admitted: 0 };
         lanes.entry(caller).or_insert_with(new)
     }
 
-    /// A job of a caller ended. Counted under the lock, so that nobody enters a lane that is being forgotten.
-    fn leave(&self, caller: Caller, coming: usize) {
-        let mut lanes = self.lanes();
+    /// Counts the end of a caller's job, and drops the lane after its last one.
+    fn leave(&self, caller: Caller, admitted: usize) {
+        let mut lanes = self.lanes.lock();
         let Some(lane) = lanes.get_mut(&caller) else { return };
         lane.jobs -= 1;
-        lane.coming -= coming;
+        lane.admitted -= admitted;
         if lane.jobs == 0 {
             lanes.remove(&caller);
         }
     }
 
-    /// Counts a job of a caller.
+    /// Begins a job in its caller's lane.
     pub(crate) fn enter(&self, caller: Caller) -> InLane<'_> {
-        let mut lanes = self.lanes();
+        let mut lanes = self.lanes.lock();
         let lane = self.lane(&mut lanes, caller);
         lane.jobs += 1;
         InLane { lanes: self, caller, line: Arc::clone(&lane.line) }
@@ -102,13 +100,13 @@ impl Lanes {
 }
 
 impl InLane<'_> {
-    /// Runs one attempt of the job on a thread. What somebody waits for goes before what begins.
+    /// Runs an attempt on a solving thread, before jobs that have not begun. The service's own jobs wait behind those.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         attempt: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
         let place = self.line.join(true).await.map_err(failed)?;
-        // the place goes with the attempt: a caller that hangs up does not free a thread that is still busy
+        // Moved into the attempt: a caller that hangs up does not free a busy thread.
         let attempt = move || {
             let answer = attempt();
             drop(place);
@@ -117,7 +115,7 @@ impl InLane<'_> {
         self.lanes.threads.in_turn(self.caller != Caller::SERVICE, attempt).await
     }
 
-    /// Runs an attempt that waits for the node.
+    /// Runs an attempt that waits for the node on a thread for such attempts.
     pub(crate) async fn run_waiting<T: Send + 'static>(
         &self,
         attempt: impl FnOnce() -> T + Send + 'static,

@@ -1,8 +1,8 @@
-//! Which words of storage contracts read, learnt from others with the same code, immutable values aside.
+//! Predicts which storage words contracts read, from other contracts with the same code, immutable values aside.
 //!
-//! A pool that was never seen before reads the same slots as the other pools of its kind, and a token keeps the balance of a new holder in the same
-//! mapping. So where an attempt met something of which nothing was known, what its contracts will probably read is read along. A
-//! wrong guess costs a word; nothing is ever taken from it but where to look.
+//! A pool that was never read before reads the same slots as other pools of its kind, and a token keeps a new holder's
+//! balance in the same mapping. When an attempt misses values that were never seen, the words that its contracts will probably
+//! read are read too. A wrong prediction costs one word; predictions never supply values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,23 +11,23 @@ use moka::sync::Cache;
 use revm::bytecode::opcode::{PUSH1, PUSH32};
 use revm::primitives::keccak256;
 
-/// Most codes of which a layout is kept.
+/// Most codes whose layouts are kept.
 const MOST_CODES: u64 = 20_000;
 
-/// Most fixed slots, and most mappings, of one code.
+/// Most fixed slots, and most mappings, that are kept of one code.
 const MOST_SLOTS: usize = 48;
 const MOST_MAPPINGS: usize = 8;
 
-/// Fixed slots below this are a contract's first variables; others are kept once two contracts have read them.
+/// Slots below this are a contract's first variables; other slots count as fixed once two contracts have read them.
 const FIRST_SLOTS: u64 = 32;
 
-/// Mappings are looked for at these slots, the first ones of a contract.
+/// Slots, from 0, at which mappings are looked for.
 const MAPPING_SLOTS: u64 = 32;
 
-/// Most accounts that mappings are looked up for.
+/// Most accounts whose words in mappings are computed.
 const MOST_HOLDERS: usize = 24;
 
-/// Where a contract keeps a mapping by address.
+/// A mapping from addresses in a contract's storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Mapping {
     slot: u64,
@@ -36,7 +36,7 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// The slot of an account's word.
+    /// Returns the slot of an account's word.
     fn slot_of(self, holder: Address) -> U256 {
         let (key, slot) = (holder.into_word(), B256::from(U256::from(self.slot)));
         let [first, second] = if self.slot_first { [slot, key] } else { [key, slot] };
@@ -48,17 +48,18 @@ impl Mapping {
     }
 }
 
+/// The slots and mappings that contracts of one code read.
 #[derive(Clone, Debug, Default)]
 struct Layout {
-    /// Slots that contracts of this code read whatever their address.
+    /// Slots that do not depend on the contract's address.
     fixed: BTreeSet<U256>,
     mappings: BTreeSet<Mapping>,
-    /// Other slots, each with the first contract that read it.
-    doubtful: BTreeMap<U256, Address>,
+    /// Slots that one contract has read so far, with that contract.
+    seen_once: BTreeMap<U256, Address>,
 }
 
-/// Returns what contracts of one source have in common: the hash of the code with zeros for the operands of `PUSH32`, where Solidity puts
-/// immutable values. Without that, each pool of Uniswap V3 would have a code of its own.
+/// Returns what contracts of one source have in common: the hash of the code with zeros for the operands of `PUSH32`, where
+/// Solidity puts immutable values. Without that, each pool of Uniswap V3 would have a code of its own.
 pub(crate) fn form_of(code: &[u8]) -> B256 {
     let mut code = code.to_vec();
     let mut at = 0;
@@ -75,7 +76,7 @@ pub(crate) fn form_of(code: &[u8]) -> B256 {
     keccak256(code)
 }
 
-/// The layouts that were learnt, by the form of the code.
+/// Layouts by the form of the code.
 #[derive(Clone, Debug)]
 pub(crate) struct Layouts(Cache<B256, Layout>);
 
@@ -86,30 +87,30 @@ impl Default for Layouts {
 }
 
 impl Layouts {
-    /// Learns from words that were read on behalf of some accounts; `code_of` gives the form of a contract's code.
+    /// Learns from words that were read for some accounts; `code_of` returns the form of a contract's code.
     pub(crate) fn learn(
         &self,
         words: &BTreeSet<(Address, U256)>,
         holders: &BTreeSet<Address>,
         code_of: impl Fn(&Address) -> Option<B256>,
     ) {
-        let mut places: Option<BTreeMap<U256, Mapping>> = None;
+        let mut slots: Option<BTreeMap<U256, Mapping>> = None;
         for (contract, slot) in words {
             let Some(code) = code_of(contract) else { continue };
             let mut layout = self.0.get(&code).unwrap_or_default();
-            let first = layout.doubtful.get(slot).copied();
+            let first = layout.seen_once.get(slot).copied();
             let is_fixed = *slot < U256::from(FIRST_SLOTS) || first.is_some_and(|first| first != *contract);
             if is_fixed {
                 if layout.fixed.len() >= MOST_SLOTS || !layout.fixed.insert(*slot) {
                     continue;
                 }
-                layout.doubtful.remove(slot);
-            } else if let Some(mapping) = places.get_or_insert_with(|| places_of(holders)).get(slot) {
+                layout.seen_once.remove(slot);
+            } else if let Some(mapping) = slots.get_or_insert_with(|| mapping_slots(holders)).get(slot) {
                 if layout.mappings.len() >= MOST_MAPPINGS || !layout.mappings.insert(*mapping) {
                     continue;
                 }
-            } else if first.is_none() && layout.doubtful.len() < MOST_SLOTS && !layout.fixed.contains(slot) {
-                layout.doubtful.insert(*slot, *contract);
+            } else if first.is_none() && layout.seen_once.len() < MOST_SLOTS && !layout.fixed.contains(slot) {
+                layout.seen_once.insert(*slot, *contract);
             } else {
                 continue;
             }
@@ -117,8 +118,8 @@ impl Layouts {
         }
     }
 
-    /// At most so many words that contracts of known code will probably read on behalf of some accounts, of those that are `wanted`: fixed
-    /// slots first, then mappings.
+    /// Returns at most `most` words that accounts with known code will probably read for these accounts, among those that
+    /// are `wanted`: fixed slots first, then mappings.
     pub(crate) fn likely(
         &self,
         holders: &BTreeSet<Address>,
@@ -140,13 +141,10 @@ impl Layouts {
     }
 }
 
-/// The slot of each account in each mapping that a contract may have.
-fn places_of(holders: &BTreeSet<Address>) -> BTreeMap<U256, Mapping> {
-    let places = |holder: &Address| {
-        let holder = *holder;
-        Mapping::all().map(move |mapping| (mapping.slot_of(holder), mapping))
-    };
-    holders.iter().take(MOST_HOLDERS).flat_map(places).collect()
+/// Returns the slot of each account in each mapping that a contract may have.
+fn mapping_slots(holders: &BTreeSet<Address>) -> BTreeMap<U256, Mapping> {
+    let holders = holders.iter().take(MOST_HOLDERS).copied();
+    holders.flat_map(|holder| Mapping::all().map(move |mapping| (mapping.slot_of(holder), mapping))).collect()
 }
 
 #[cfg(test)]
@@ -220,6 +218,6 @@ mod tests {
         let likely = |most: usize| layouts.likely(&accounts(&[1]), |_| Some(CODE), most, |_| true).len();
         assert!(likely(1_000) <= MOST_SLOTS);
         assert_eq!((likely(3), likely(0)), (3, 0));
-        assert!(layouts.0.get(&CODE).unwrap().doubtful.len() <= MOST_SLOTS);
+        assert!(layouts.0.get(&CODE).unwrap().seen_once.len() <= MOST_SLOTS);
     }
 }

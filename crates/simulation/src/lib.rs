@@ -1,12 +1,14 @@
 //! The EVM in process, on state forked from a node at one block.
 //!
-//! A job on a block's state is a function of a [`Fork`]. It is tried with what is known of the block; what was missing is read from the node, all
-//! of it at once, and the job is tried again until nothing was missing. What one job read is there for the next, and the state of the block before
-//! leads to what a job will need. Each job runs on its own overlay; nothing that it writes is seen by another.
+//! A job on a block's state is a function of a [`Fork`]. It is tried with the values that are known of the block; all missing
+//! values are read from the node at once, and the job is tried again until none was missing. Values that one job read serve
+//! the next, and the state of the block before shows what a job will need. Each job writes to its own overlay, which no other
+//! job sees.
 //!
-//! A [`Simulator`] runs the attempts on a bounded number of threads. None of them waits for the node.
+//! A [`Simulator`] runs the attempts on a bounded number of threads, none of which waits for the node.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod attempts;
 pub mod evm;
 pub mod fork;
 pub mod grant;
@@ -20,10 +22,12 @@ pub mod simulator;
 pub mod source;
 pub mod work;
 
+pub use attempts::{Terms, Unavailable};
+pub use evm::Transaction;
 pub use fork::Fork;
 pub use grant::Grant;
 pub use lanes::{Admitted, Caller};
-pub use simulate::{Outcome, Part, SimulationError, Status, Transaction, Transferred, simulate, simulate_with_parts};
-pub use simulator::{Simulator, Terms, Unavailable};
+pub use simulate::{Outcome, Part, SimulationError, Status, Transferred, simulate, simulate_with_parts};
+pub use simulator::Simulator;
 pub use source::{SourceError, StateSource};
 pub use work::{Bounds, WorkError, WorkPool};

@@ -1,24 +1,25 @@
-//! A queue before a few places: whoever goes on with something precedes whoever begins, and the queue is kept short under steady overload.
+//! A queue for a few places, in which jobs that continue go before jobs that begin.
 //!
-//! A burst may wait for as long as a caller bears. A queue that never empties, or that turns away more than it lets in, gives everybody in it a
-//! wait and nobody a gain: fewer and fewer are let in, down to one for two places, until nobody is turned away any more. That is enough to keep the
-//! places in use, and whoever waits, waits for a part of what one takes.
+//! A burst may wait as long as a caller accepts. A queue that never empties, or that turns away more jobs than it lets in, makes
+//! everybody wait without serving more jobs, so its limit is halved again and again, down to one job for two places: enough that no
+//! place stays empty. The limit grows back once places stay free and no job is turned away.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// After how long it is decided anew how many are let in.
+/// Time after which the limit is decided again.
 const STEP: Duration = Duration::from_millis(100);
 
-/// A line before some places.
+/// A queue for some places.
 #[derive(Debug)]
 pub(crate) struct Line {
     state: Mutex<State>,
     places: usize,
-    /// Most who begin that wait at once, and most where the line does not empty.
+    /// Highest limit on waiting jobs, and the lowest.
     most: usize,
     least: usize,
 }
@@ -26,26 +27,26 @@ pub(crate) struct Line {
 #[derive(Debug)]
 struct State {
     free: usize,
-    going_on: VecDeque<Sender<Place>>,
+    continuing: VecDeque<Sender<Place>>,
     beginning: VecDeque<Sender<Place>>,
-    /// Most who wait at present.
+    /// Most jobs that may wait now.
     limit: usize,
-    /// When that was last decided; what came since.
+    /// When the limit was last decided, and what came since.
     decided_at: Instant,
     since: Since,
 }
 
-/// What came since it was last decided how many are let in.
+/// What came since the limit was last decided.
 #[derive(Clone, Copy, Debug, Default)]
 struct Since {
     taken: u32,
     turned_away: u32,
-    /// Whether the line was empty for a moment, and whether a place was free then.
+    /// Whether the queue was empty for a moment, and whether a place was free then.
     was_empty: bool,
     was_idle: bool,
 }
 
-/// A place of a line; the next in line gets it when it is dropped.
+/// A place; when it is dropped, the next job in the queue gets it.
 #[derive(Debug)]
 pub(crate) struct Place(Option<Arc<Line>>);
 
@@ -53,69 +54,61 @@ impl Line {
     pub(crate) fn new(places: usize, most: usize) -> Self {
         let least = (places / 2).max(1);
         let (free, limit, decided_at) = (places, most.max(least), Instant::now());
-        let (going_on, beginning, since) = Default::default();
+        let (continuing, beginning, since) = Default::default();
         Self {
-            state: Mutex::new(State { free, going_on, beginning, limit, decided_at, since }),
+            state: Mutex::new(State { free, continuing, beginning, limit, decided_at, since }),
             places,
             most: limit,
             least,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // nothing that holds the lock can be interrupted halfway
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How many wait.
+    /// Returns how many jobs wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.state().waiting()
+        self.state.lock().waiting()
     }
 
-    /// Whether somebody who begins now, where each takes so long in a place, would wait within `wait` and within the line's limit; `coming` are
-    /// about to join. Where there is no room, they count as turned away.
-    pub(crate) fn has_room(&self, coming: usize, each: Duration, wait: Duration) -> bool {
-        let mut state = self.state();
+    /// Returns whether a job that begins now would wait at most `wait` and within the limit, if each job holds its place for
+    /// `each` and `admitted` others are about to join. A job without room counts as turned away.
+    pub(crate) fn has_room(&self, admitted: usize, each: Duration, wait: Duration) -> bool {
+        let mut state = self.state.lock();
         state.beginning.retain(|waiter| !waiter.is_closed());
         state.look(self, Instant::now());
-        let ahead = state.waiting() + coming;
-        let expected = each.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX)) / self.divisor();
+        let ahead = state.waiting() + admitted;
+        let places = u32::try_from(self.places.max(1)).unwrap_or(u32::MAX);
+        let expected = each.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX)) / places;
         let has_room = ahead < state.limit && expected <= wait;
         state.since.turned_away = state.since.turned_away.saturating_add(u32::from(!has_room));
         has_room
     }
 
-    fn divisor(&self) -> u32 {
-        u32::try_from(self.places.max(1)).unwrap_or(u32::MAX)
-    }
-
-    /// Joins the line; the place comes in turn.
-    pub(crate) fn join(self: &Arc<Self>, goes_on: bool) -> Receiver<Place> {
+    /// Joins the queue; the receiver gets a place when it is this job's turn.
+    pub(crate) fn join(self: &Arc<Self>, continues: bool) -> Receiver<Place> {
         let (sender, receiver) = oneshot::channel();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.free > 0 {
             state.took(self, Instant::now());
             state.free -= 1;
-            // the receiver is still here
+            // The receiver is still here.
             let _ = sender.send(Place(Some(Arc::clone(self))));
-        } else if goes_on {
-            state.going_on.push_back(sender);
+        } else if continues {
+            state.continuing.push_back(sender);
         } else {
             state.beginning.push_back(sender);
         }
         receiver
     }
 
-    /// Gives a place that became free to the next in line.
+    /// Gives a free place to the next job in the queue.
     fn give(self: Arc<Self>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         while let Some(next) = state.next() {
             match next.send(Place(Some(Arc::clone(&self)))) {
                 Ok(()) => {
                     state.took(&self, Instant::now());
                     return;
                 }
-                // who gave up waiting does not give the place on: it was never theirs
+                // Its caller gave up: emptied, so that dropping it does not give it again.
                 Err(mut place) => place.0 = None,
             }
         }
@@ -126,14 +119,14 @@ impl Line {
 
 impl State {
     fn waiting(&self) -> usize {
-        self.going_on.len() + self.beginning.len()
+        self.continuing.len() + self.beginning.len()
     }
 
     fn next(&mut self) -> Option<Sender<Place>> {
-        self.going_on.pop_front().or_else(|| self.beginning.pop_front())
+        self.continuing.pop_front().or_else(|| self.beginning.pop_front())
     }
 
-    /// Notes that somebody gets a place.
+    /// Notes that a job gets a place.
     fn took(&mut self, line: &Line, now: Instant) {
         self.look(line, now);
         self.since.taken = self.since.taken.saturating_add(1);
@@ -146,8 +139,8 @@ impl State {
         self.decided(now);
     }
 
-    /// Notes whether anybody waits. Lets more in, for each step that passed, where nobody was turned away and nobody wanted a place: there is less
-    /// to do than can be done.
+    /// Notes whether any job waits. Raises the limit for each step that passed, if no job was turned away and a place was free: there
+    /// is less work than capacity.
     fn look(&mut self, line: &Line, now: Instant) {
         if self.waiting() == 0 {
             self.since.was_empty = true;
@@ -198,11 +191,11 @@ mod tests {
         assert!(begins.try_recv().is_err());
         drop(place);
         let place = begins.try_recv().unwrap();
-        assert_eq!((line.waiting(), line.state().free), (0, 0));
+        assert_eq!((line.waiting(), line.state.lock().free), (0, 0));
         drop((place, begins));
-        assert_eq!(line.state().free, 1);
+        assert_eq!(line.state.lock().free, 1);
         drop(line.join(false));
-        assert_eq!(line.state().free, 1, "a place that nobody took comes back");
+        assert_eq!(line.state.lock().free, 1, "a place that nobody took comes back");
     }
 
     #[tokio::test]
@@ -220,7 +213,7 @@ mod tests {
     #[test]
     fn a_line_that_does_not_empty_gets_short_and_one_that_does_may_get_long_again() {
         let line = line(2, 64);
-        let (mut state, mut now) = (line.state(), Instant::now());
+        let (mut state, mut now) = (line.state.lock(), Instant::now());
         // for five seconds more ask than there is room for
         state.free = 0;
         let mut waiting = Vec::new();
@@ -266,7 +259,7 @@ mod tests {
     /// A minute of them on a clock of their own, one every `gap`. Gives what the accepted ones took, the quickest first.
     fn quotes_of_a_minute(quotes: &Quotes, gap: Duration) -> Vec<Duration> {
         let line = line(2, 512);
-        let (mut state, start) = (line.state(), Instant::now());
+        let (mut state, start) = (line.state.lock(), Instant::now());
         let mut dice = 7_u64;
         let mut solve = || {
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -274,7 +267,7 @@ mod tests {
         };
         let mean = (0..1_000).map(|_| solve()).sum::<Duration>() / 1_000;
         // when each who waits came, in the order of the line's own queues; when each who is in a place leaves it, came, and whether it is solved
-        let (mut beginning, mut going_on) = (VecDeque::new(), VecDeque::new());
+        let (mut beginning, mut continuing) = (VecDeque::new(), VecDeque::new());
         let mut busy: Vec<(Instant, Instant, bool)> = Vec::new();
         let (mut next_at, mut took) = (start, Vec::new());
         while next_at - start <= ms(60_000) {
@@ -284,12 +277,12 @@ mod tests {
                 if is_solved {
                     took.push(now - came_at);
                 } else {
-                    state.going_on.push_back(oneshot::channel().0);
-                    going_on.push_back(came_at);
+                    state.continuing.push_back(oneshot::channel().0);
+                    continuing.push_back(came_at);
                 }
-                let goes_on = !state.going_on.is_empty();
+                let goes_on = !state.continuing.is_empty();
                 if state.next().is_some() {
-                    let came_at = if goes_on { going_on.pop_front() } else { beginning.pop_front() };
+                    let came_at = if goes_on { continuing.pop_front() } else { beginning.pop_front() };
                     let lasts = if goes_on { quotes.simulated } else { solve() };
                     state.took(&line, now);
                     busy.push((now + lasts, came_at.unwrap(), goes_on));

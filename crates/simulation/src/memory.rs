@@ -1,11 +1,12 @@
-//! What is known of a block's state, and what was known of earlier ones.
+//! The state of one block as far as it was read, and what was last seen in earlier blocks.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use braid_primitives::{Address, B256, Block, U256};
 use moka::sync::Cache;
+use parking_lot::Mutex;
 use revm::bytecode::Bytecode;
 use revm::primitives::KECCAK_EMPTY;
 use revm::state::AccountInfo;
@@ -14,7 +15,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use crate::layouts::form_of;
 use crate::source::{Found, KnownCode, SourceError, StateSource, TouchingCall, Wanted};
 
-/// Most storage words and accounts that are remembered of one block; beyond it nothing more is read of it.
+/// Most accounts and storage words that are kept of one block; beyond it nothing more is read at that block.
 const MOST_ENTRIES: usize = 200_000;
 
 /// Most storage words that are kept from earlier blocks.
@@ -26,15 +27,15 @@ const PAST_CODE_BYTES: u64 = 64 << 20;
 /// Most codes whose form is kept.
 const PAST_FORMS: u64 = 50_000;
 
-/// What was last seen of accounts and words, whatever the block: what an attempt goes by until the block's own values are there. Code is
-/// read once and kept for as long as its hash stays.
+/// Accounts and words as last seen in any block: attempts use them until the block's own values are read. Code is read once
+/// and kept while its hash stays the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Past {
     accounts: Cache<Address, AccountInfo>,
     words: Cache<(Address, U256), U256>,
     /// Forms of codes, by their hashes.
     forms: Cache<B256, B256>,
-    /// Calls of the node that were made although nobody waited.
+    /// Calls of the node that no quote or build waited for.
     background_calls: Arc<AtomicU64>,
 }
 
@@ -54,7 +55,7 @@ impl Default for Past {
 }
 
 impl Past {
-    /// How many calls of the node were made so far although nobody waited.
+    /// Returns the calls of the node so far that no quote or build waited for.
     pub(crate) fn background_calls(&self) -> u64 {
         self.background_calls.load(Ordering::Relaxed)
     }
@@ -66,7 +67,7 @@ pub(crate) struct BlockMemory {
     source: Arc<dyn StateSource>,
     past: Past,
     known: Mutex<Known>,
-    /// What waits for the next reading.
+    /// Values that the next reading reads.
     next: Mutex<Option<Arc<Group>>>,
 }
 
@@ -77,16 +78,11 @@ struct Known {
     hashes: HashMap<u64, B256>,
 }
 
-/// Wants that are read together.
+/// Values that are read together.
 #[derive(Default)]
 struct Group {
     wanted: Mutex<Wanted>,
     read: OnceCell<Result<u32, SourceError>>,
-}
-
-/// A lock whose holder cannot leave anything half-written.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl BlockMemory {
@@ -98,12 +94,12 @@ impl BlockMemory {
         &self.block
     }
 
-    /// The account as the block left it.
+    /// Returns an account as the block left it, if it was read.
     pub(crate) fn account(&self, address: &Address) -> Option<AccountInfo> {
-        lock(&self.known).accounts.get(address).cloned()
+        self.known.lock().accounts.get(address).cloned()
     }
 
-    /// The form of an account's code, where it has code and was read.
+    /// Returns the form of an account's code, if the account was read and has code.
     pub(crate) fn code_form(&self, address: &Address) -> Option<B256> {
         let info = self.account(address).filter(|info| info.code_hash != KECCAK_EMPTY)?;
         if let Some(form) = self.past.forms.get(&info.code_hash) {
@@ -115,17 +111,17 @@ impl BlockMemory {
     }
 
     pub(crate) fn word(&self, word: &(Address, U256)) -> Option<U256> {
-        lock(&self.known).words.get(word).copied()
+        self.known.lock().words.get(word).copied()
     }
 
     pub(crate) fn hash(&self, height: u64) -> Option<B256> {
         if height == self.block.number {
             return Some(self.block.hash);
         }
-        lock(&self.known).hashes.get(&height).copied()
+        self.known.lock().hashes.get(&height).copied()
     }
 
-    /// The account as it was when last seen.
+    /// Returns an account as last seen in any block.
     pub(crate) fn past_account(&self, address: &Address) -> Option<AccountInfo> {
         self.past.accounts.get(address)
     }
@@ -134,41 +130,45 @@ impl BlockMemory {
         self.past.words.get(word)
     }
 
-    /// Reads what is wanted, together with what others want meanwhile: at most as many readings run at once as there are `permits`. Gives the
-    /// number of messages that the reading took.
+    /// Reads wanted values, together with those that other jobs want meanwhile; at most as many readings run at once as there
+    /// are `permits`. Returns the number of messages to the node.
     pub(crate) async fn fetch(&self, wanted: &Wanted, permits: &Semaphore) -> Result<u32, SourceError> {
         let group = {
-            let mut next = lock(&self.next);
+            let mut next = self.next.lock();
             let group = Arc::clone(next.get_or_insert_default());
-            lock(&group.wanted).extend(wanted);
+            group.wanted.lock().extend(wanted);
             group
         };
-        // one of those who wait does the reading; where it is given up, another goes on with it
+        // One waiter does the reading; if it is cancelled, another one takes over.
         group.read.get_or_init(|| self.read(&group, permits)).await.clone()
     }
 
-    /// What calls touch, as far as the source tells: what of it is not known yet. Nothing where it does not.
+    /// Asks the source for the accounts and words that calls touch, and returns those that are not known yet; `None` if the
+    /// source cannot list them.
     pub(crate) async fn touched(&self, calls: &[TouchingCall], is_urgent: bool) -> Option<Wanted> {
         if calls.is_empty() {
             return None;
         }
-        let told = self.source.touched(&self.block, calls, is_urgent).await;
-        let told = told.inspect_err(|why| tracing::debug!(%why, "what calls touch is not told")).ok().flatten()?;
-        let known = lock(&self.known);
-        let accounts = told.accounts.into_iter().filter(|account| !known.accounts.contains_key(account));
-        let words = told.words.into_iter().filter(|word| !known.words.contains_key(word));
+        let touched = self.source.touched(&self.block, calls, is_urgent).await;
+        let touched = touched
+            .inspect_err(|why| tracing::debug!(%why, "the node did not list the state that calls touch"))
+            .ok()
+            .flatten()?;
+        let known = self.known.lock();
+        let accounts = touched.accounts.into_iter().filter(|account| !known.accounts.contains_key(account));
+        let words = touched.words.into_iter().filter(|word| !known.words.contains_key(word));
         let (accounts, words) = (accounts.map(|account| (account, None)).collect(), words.collect());
         Some(Wanted { accounts, words, is_urgent, ..Wanted::default() })
     }
 
     async fn read(&self, group: &Arc<Group>, permits: &Semaphore) -> Result<u32, SourceError> {
         let _permit = permits.acquire().await;
-        lock(&self.next).take_if(|next| Arc::ptr_eq(next, group));
-        let mut wanted = lock(&group.wanted).clone();
+        self.next.lock().take_if(|next| Arc::ptr_eq(next, group));
+        let mut wanted = group.wanted.lock().clone();
         {
-            let known = lock(&self.known);
+            let known = self.known.lock();
             if known.accounts.len() + known.words.len() > MOST_ENTRIES {
-                return Err(SourceError("more of the block's state was read than is kept".into()));
+                return Err(SourceError("too much of the block's state was read already".into()));
             }
             wanted.accounts.retain(|address, _| !known.accounts.contains_key(address));
             wanted.words.retain(|word| !known.words.contains_key(word));
@@ -176,28 +176,28 @@ impl BlockMemory {
         if wanted.is_empty() {
             return Ok(0);
         }
-        let mut before = HashMap::new();
+        let mut known_codes = HashMap::new();
         for (address, known) in &mut wanted.accounts {
             let Some(info) = self.past_account(address) else { continue };
             let bytes = info.code.as_ref().map_or(0, |code| code.original_byte_slice().len());
             *known = Some(KnownCode { hash: info.code_hash, bytes });
-            before.extend(info.code.map(|code| (*address, code)));
+            known_codes.extend(info.code.map(|code| (*address, code)));
         }
         let found = self.source.read(&self.block, &wanted).await?;
         let messages = found.messages;
         if !wanted.is_urgent {
             self.past.background_calls.fetch_add(found.calls.into(), Ordering::Relaxed);
         }
-        self.keep(found, before)?;
+        self.keep(found, known_codes)?;
         Ok(messages)
     }
 
-    /// Keeps what was found; `before` is the code that was known.
-    fn keep(&self, found: Found, mut before: HashMap<Address, Bytecode>) -> Result<(), SourceError> {
+    /// Keeps values that were read. Accounts without code in `found` have the code in `known_codes`.
+    fn keep(&self, found: Found, mut known_codes: HashMap<Address, Bytecode>) -> Result<(), SourceError> {
         let mut accounts = Vec::with_capacity(found.accounts.len());
         for (address, account) in found.accounts {
             let code = match account.code {
-                None => before.remove(&address),
+                None => known_codes.remove(&address),
                 Some(code) if code.is_empty() => None,
                 Some(code) => {
                     let malformed = |_| SourceError(format!("the code of {address} is malformed"));
@@ -214,7 +214,7 @@ impl BlockMemory {
         for (word, value) in &found.words {
             self.past.words.insert(*word, *value);
         }
-        let mut known = lock(&self.known);
+        let mut known = self.known.lock();
         known.accounts.extend(accounts);
         known.words.extend(found.words);
         known.hashes.extend(found.hashes);

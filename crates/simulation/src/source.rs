@@ -1,37 +1,37 @@
-//! Where state comes from: many values at once.
+//! The interface through which state of a block is read, many values at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 
-use braid_primitives::{Address, B256, Block, Bytes, U256};
+use braid_primitives::{Address, B256, Block, U256};
 
-pub use braid_ethereum::{KnownCode, Touched, TouchingCall};
+pub use braid_ethereum::{AccountState, KnownCode, Touched, TouchingCall};
 
-/// Values of one block's state that somebody needs.
+/// Values of one block's state to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Accounts, and the code that is known of them from before.
+    /// Accounts, each with the code that is known from an earlier block.
     pub accounts: BTreeMap<Address, Option<KnownCode>>,
-    /// Storage words.
+    /// Storage words, by contract and slot.
     pub words: BTreeSet<(Address, U256)>,
-    /// Hashes of ancestor blocks, by height.
+    /// Heights of ancestor blocks whose hashes are wanted.
     pub hashes: BTreeSet<u64>,
-    /// Whether somebody waits for a quote or a build.
+    /// Whether a quote or a build waits for them.
     pub is_urgent: bool,
 }
 
 impl Wanted {
-    /// How many values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.accounts.len() + self.words.len() + self.hashes.len()
     }
 
-    /// Whether nothing is wanted.
+    /// Returns whether nothing is wanted.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds what somebody else wants.
+    /// Adds the values that another job wants.
     pub fn extend(&mut self, other: &Self) {
         self.accounts.extend(&other.accounts);
         self.words.extend(&other.words);
@@ -40,50 +40,39 @@ impl Wanted {
     }
 }
 
-/// An account as a block left it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    /// Ether, in wei.
-    pub balance_wei: U256,
-    /// Transactions sent, or contracts created.
-    pub nonce: u64,
-    /// Runtime code, empty for an account without; nothing where it is the known one.
-    pub code: Option<Bytes>,
-}
-
-/// The values, each beside what names it.
+/// Values that were read, each beside its key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Accounts; the default account where there is none.
-    pub accounts: Vec<(Address, Account)>,
+    /// Accounts; the default for an address without an account.
+    pub accounts: Vec<(Address, AccountState)>,
     /// Storage words.
     pub words: Vec<((Address, U256), U256)>,
-    /// Hashes of blocks.
+    /// Block hashes by height.
     pub hashes: Vec<(u64, B256)>,
-    /// How many messages to a node that took.
+    /// Messages to the node that the reading took.
     pub messages: u32,
-    /// How many calls they had.
+    /// JSON-RPC calls in those messages.
     pub calls: u32,
 }
 
-/// What a source gives in time.
+/// Result of [`StateSource::read`].
 pub type Reading<'a> = Pin<Box<dyn Future<Output = Result<Found, SourceError>> + Send + 'a>>;
 
-/// What a source tells in time of what calls touch.
-pub type Telling<'a> = Pin<Box<dyn Future<Output = Result<Option<Touched>, SourceError>> + Send + 'a>>;
+/// Result of [`StateSource::touched`].
+pub type Touching<'a> = Pin<Box<dyn Future<Output = Result<Option<Touched>, SourceError>> + Send + 'a>>;
 
-/// State of blocks, read on demand. All answers to one question must be of the block that it names.
+/// A source of block state. Every value of an answer must be of the block that was asked for.
 pub trait StateSource: Send + Sync {
-    /// Reads everything that is wanted of the state after a block, or fails.
+    /// Reads all of the wanted values after a block, or fails.
     fn read<'a>(&'a self, block: &'a Block, wanted: &'a Wanted) -> Reading<'a>;
 
-    /// Tells what calls touch in the state after a block, in one message; nothing where it cannot.
-    fn touched<'a>(&'a self, _block: &'a Block, _calls: &'a [TouchingCall], _is_urgent: bool) -> Telling<'a> {
+    /// Lists the accounts and storage words that calls touch after a block, in one message; `None` if the source cannot.
+    fn touched<'a>(&'a self, _block: &'a Block, _calls: &'a [TouchingCall], _is_urgent: bool) -> Touching<'a> {
         Box::pin(std::future::ready(Ok(None)))
     }
 }
 
-/// State that could not be had.
+/// State that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the state could not be read: {0}")]
 pub struct SourceError(pub String);

@@ -1,5 +1,5 @@
-//! Work that keeps a core busy runs on a bounded number of threads; what would wait too long is turned away at once, so that
-//! what was accepted is not held up by what comes later.
+//! Runs work that keeps a core busy on a bounded number of threads. A job that would wait too long is refused at once, so that
+//! accepted jobs are not held up by later ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use crate::line::Line;
 
-/// Why a job did not end.
+/// Why a job has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkError {
     /// It would have waited too long.
     #[error("more work waits than the service accepts")]
     Overloaded,
-    /// It panicked, or the runtime is being shut down. The log has the cause, which is not for clients.
+    /// It panicked, or the runtime is shutting down. The cause is in the log and is not shown to clients.
     #[error("the service failed at a job")]
     Failed,
 }
 
-/// The bound on work that keeps a core busy.
+/// Threads for work that keeps a core busy, and the queue before them.
 #[derive(Debug)]
 pub struct WorkPool {
     line: Arc<Line>,
@@ -28,23 +28,23 @@ pub struct WorkPool {
     job_time: Arc<JobTime>,
 }
 
-/// How much may wait.
+/// Bounds on waiting jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Most jobs that wait for a thread.
     pub jobs: usize,
-    /// Longest wait that a job is accepted for, judged by how many wait and how long jobs have taken lately.
+    /// Longest expected wait of an accepted job, estimated from the waiting jobs and the recent job time.
     pub wait: Duration,
 }
 
-/// How long jobs have taken lately, in microseconds: an average in which a job counts a sixteenth.
+/// Recent job time in microseconds: an average in which the newest job weighs a sixteenth.
 #[derive(Debug, Default)]
 struct JobTime(AtomicU64);
 
 impl JobTime {
     fn note(&self, took: Duration) {
         let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).min(u64::MAX / 32);
-        // a race between two jobs loses one of them: an average that bears it
+        // A race between two jobs loses one of them, which an average tolerates.
         let before_us = self.0.load(Ordering::Relaxed);
         let after_us = if before_us == 0 { took_us } else { (before_us * 15 + took_us) / 16 };
         self.0.store(after_us, Ordering::Relaxed);
@@ -56,36 +56,36 @@ impl JobTime {
 }
 
 impl WorkPool {
-    /// A pool that runs `threads` jobs at once while others wait within bounds.
+    /// A pool that runs `threads` jobs at once and lets others wait within bounds.
     pub fn new(threads: usize, bounds: Bounds) -> Self {
         let thread_count = threads.max(1);
         let line = Arc::new(Line::new(thread_count, bounds.jobs.saturating_add(1)));
         Self { line, thread_count, bounds, turned_away: AtomicU64::new(0), job_time: Arc::default() }
     }
 
-    /// How many jobs wait for a thread now.
+    /// Returns how many jobs wait for a thread.
     pub fn waiting(&self) -> usize {
         self.line.waiting()
     }
 
-    /// How many jobs were turned away so far.
+    /// Returns how many jobs were refused so far.
     pub fn turned_away(&self) -> u64 {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// How many jobs run at once.
+    /// Returns how many jobs run at once.
     pub(crate) fn thread_count(&self) -> usize {
         self.thread_count
     }
 
-    /// A line of jobs that may have so many of the threads.
+    /// A queue for some of the threads.
     pub(crate) fn part(&self, threads: usize) -> Line {
         Line::new(threads, self.bounds.jobs.saturating_add(1))
     }
 
-    /// Turns a job away for which there is no room in a line that others are about to join.
-    pub(crate) fn admit(&self, line: &Line, coming: usize) -> Result<(), WorkError> {
-        if line.has_room(coming, self.job_time.get(), self.bounds.wait) {
+    /// Refuses a job that a queue has no room for, which `admitted` other jobs are about to join.
+    pub(crate) fn admit(&self, line: &Line, admitted: usize) -> Result<(), WorkError> {
+        if line.has_room(admitted, self.job_time.get(), self.bounds.wait) {
             return Ok(());
         }
         self.turned_away.fetch_add(1, Ordering::Relaxed);
@@ -95,21 +95,21 @@ impl WorkPool {
     /// Runs a job on a thread that may be kept busy.
     ///
     /// # Errors
-    /// [`WorkError`] when it would wait too long, and when the job panics.
+    /// [`WorkError`] when the job would wait too long, and when it panics.
     pub async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, WorkError> {
         self.admit(&self.line, 0)?;
         self.in_turn(false, job).await
     }
 
-    /// Runs a job however many wait: before those that begin where it `goes_on` with what was accepted, in its turn otherwise.
+    /// Runs a job however many wait: before jobs that begin if it `continues` accepted work, in its turn otherwise.
     pub(crate) async fn in_turn<T: Send + 'static>(
         &self,
-        goes_on: bool,
+        continues: bool,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
-        let place = self.line.join(goes_on).await.map_err(failed)?;
+        let place = self.line.join(continues).await.map_err(failed)?;
         let job_time = Arc::clone(&self.job_time);
-        // the place goes with the job: a client that hangs up does not free a thread that is still busy
+        // Moved into the job: a client that hangs up does not free a busy thread.
         let job = move || {
             let started = Instant::now();
             let answer = job();

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use braid_primitives::{Address, B256, Block, Bytes, NATIVE_ETHER, U256};
 use braid_simulation::grant::{Granted, grant};
-use braid_simulation::source::{Account, Found, KnownCode, Reading, Telling, Touched, TouchingCall, Wanted};
+use braid_simulation::source::{AccountState, Found, KnownCode, Reading, Touched, Touching, TouchingCall, Wanted};
 use braid_simulation::{
     Bounds, Caller, Fork, Grant, Outcome, SimulationError, Simulator, SourceError, StateSource, Status, Terms,
     Transaction, Unavailable, WorkPool, evm, simulate,
@@ -59,13 +59,13 @@ impl World {
         self.accounts.lock().unwrap().insert(account, code);
     }
 
-    fn account(&self, address: Address, known: Option<KnownCode>) -> Account {
+    fn account(&self, address: Address, known: Option<KnownCode>) -> AccountState {
         let code = self.accounts.lock().unwrap().get(&address).cloned().unwrap_or_default();
         let is_known = known.is_some_and(|known| known.hash == keccak256(&code));
         if !is_known {
             self.codes.fetch_add(1, Ordering::Relaxed);
         }
-        Account { code: (!is_known).then_some(code), ..Account::default() }
+        AccountState { code: (!is_known).then_some(code), ..AccountState::default() }
     }
 }
 
@@ -90,7 +90,7 @@ impl StateSource for World {
         })
     }
 
-    fn touched<'a>(&'a self, _: &'a Block, calls: &'a [TouchingCall], _: bool) -> Telling<'a> {
+    fn touched<'a>(&'a self, _: &'a Block, calls: &'a [TouchingCall], _: bool) -> Touching<'a> {
         let storage = self.storage.lock().unwrap();
         let of_calls = |(account, _): &&(Address, U256)| calls.iter().any(|call| call.to == *account);
         let words = storage.keys().filter(of_calls).copied().collect();

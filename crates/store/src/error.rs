@@ -1,4 +1,4 @@
-//! Why something could not be kept or found.
+//! Errors of the store.
 
 use std::path::{Path, PathBuf};
 
@@ -29,34 +29,34 @@ pub enum StoreError {
         /// The database file.
         path: PathBuf,
     },
-    /// The key file is not what this version writes.
+    /// The key file cannot be parsed.
     #[error("{} is damaged: {reason}", path.display())]
     DamagedKeys {
         /// The key file.
         path: PathBuf,
-        /// What the parser said.
+        /// The parser's reason.
         reason: String,
     },
-    /// The key file was replaced by something that cannot be used.
+    /// The key file was replaced by one that cannot be used.
     #[error("{0}")]
     NoKeys(String),
-    /// The database failed underneath a read or a write.
+    /// The database failed to read or write.
     #[error("the database failed: {0}")]
     Database(Box<redb::Error>),
-    /// The database's pages are not what was written.
+    /// The database's pages differ from what was written.
     #[error("the database's pages contradict each other")]
     DamagedDatabase,
-    /// A record cannot be written as text.
+    /// A record cannot be encoded.
     #[error("a record cannot be encoded: {reason}")]
     Encoding {
-        /// What the encoder said.
+        /// The encoder's reason.
         reason: String,
     },
-    /// The database is not where our last transaction left it.
-    #[error("the market database was changed by somebody else; a restart reads the market from the chain")]
+    /// The database is not in the state that our last transaction left.
+    #[error("another process changed the market database; restart to read the market from the chain")]
     Replaced,
-    /// More is waiting to be written than may wait.
-    #[error("the disk does not take quotes: {waiting_bytes} bytes of them wait in memory, at most {limit_bytes} may")]
+    /// Too many bytes wait to be written.
+    #[error("the disk does not accept quotes: {waiting_bytes} bytes of them wait in memory, at most {limit_bytes} may")]
     Backlog {
         /// Bytes that wait.
         waiting_bytes: usize,
@@ -69,14 +69,14 @@ pub enum StoreError {
     /// A revoked key stays revoked.
     #[error("the key {0} is revoked: make a new one")]
     KeyRevoked(String),
-    /// What a key shall allow makes no sense.
-    #[error("these terms are of no use: {0}")]
+    /// A key's limits are invalid.
+    #[error("these limits are invalid: {0}")]
     BadKeyTerms(String),
-    /// A key needs a name that a person can tell it by.
+    /// A key's name is invalid.
     #[error("a key's name is 1 to 64 printable characters, got {0:?}")]
     BadKeyName(String),
-    /// The operating system gave no random bytes, so that no key can be made.
-    #[error("the operating system gives no random bytes")]
+    /// The operating system gave no random bytes.
+    #[error("the operating system gives no random bytes, so that no key can be made")]
     NoRandomness,
     /// The background writer has ended.
     #[error("the background writer has stopped")]
@@ -89,7 +89,7 @@ impl<E: Into<redb::Error>> From<E> for StoreError {
     }
 }
 
-/// Why a database file cannot be opened.
+/// Converts an error of opening a database file.
 pub(crate) fn open_error(path: &Path, error: DatabaseError) -> StoreError {
     match error {
         DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.into() },

@@ -1,15 +1,15 @@
-//! What must outlive the process: the market, quotes and API keys, in one data directory with nothing to install.
+//! Stores what must outlive the process in one data directory: the market, quotes and API keys.
 //!
-//! The market lives in an embedded database that follows it block by block ([`MarketStore`]).
-//! Quotes live in files of a minute each behind a bounded cache ([`QuoteStore`]); one process owns them. Keys live in a small
-//! file of their own ([`KeyStore`]) that any process may replace atomically, so that `braid keys` works while the server
-//! runs and a revoked key stops at the next request.
+//! The market is in an embedded database, updated block by block ([`MarketStore`]). Quotes are in files of a minute each behind
+//! a bounded cache ([`QuoteStore`]); one process owns them. Keys are in a small file ([`KeyStore`]) that any process may
+//! replace atomically, so that `braid keys` works while the server runs, and a revoked key is refused at the next request.
 //!
-//! Time is an argument everywhere: this crate reads no clock.
+//! Times of day are arguments: this crate reads no clock for them.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod background;
 pub mod error;
-mod json_file;
+mod files;
 pub mod keys;
 pub mod market;
 pub mod node_limits;
@@ -25,7 +25,7 @@ pub use replicas::{Replicas, SharedKeys};
 
 use std::path::Path;
 
-/// Creates the data directory if it is missing and proves that it can be written.
+/// Creates the data directory if it is missing, and checks that it can be written.
 ///
 /// # Errors
 /// [`StoreError::Unwritable`] with the operating system's reason.

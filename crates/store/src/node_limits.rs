@@ -1,27 +1,27 @@
-//! What nodes were found to allow, kept for the next start.
+//! Limits of nodes, stored for the next start.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{StoreError, json_file};
+use crate::{StoreError, files};
 
 /// Name of the file in the data directory.
 pub const NODE_LIMITS_FILE: &str = "nodes.json";
 
-/// How long limits are believed that were not learnt anew, in seconds: providers change them.
+/// Age above which limits are dropped, in seconds: providers change them.
 const BELIEVED_S: u64 = 7 * 86_400;
 
-/// Most nodes that are kept.
+/// Most nodes in the file.
 const MOST_NODES: usize = 64;
 
-/// What one node was found to allow; nothing where nothing was refused.
+/// Limits of one node; `None` where nothing was refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NodeLimits {
     /// Scheme, host and port; never a path, query or user.
     pub node: String,
-    /// When the newest of them was learnt, in seconds of Unix time.
+    /// When the newest of them was learnt, in unix seconds.
     pub learnt_at_s: u64,
     /// Requests in a message.
     pub requests: Option<Limit>,
@@ -31,55 +31,55 @@ pub struct NodeLimits {
     pub aggregated_calls: Option<Limit>,
     /// Gas of an aggregate, in gas units.
     pub aggregate_gas: Option<Limit>,
-    /// Blocks of a range in which announcements of pools are asked for.
+    /// Blocks of a range when announcements of pools are asked for.
     pub announcement_blocks: Option<Limit>,
-    /// Blocks of a range in which every event is asked for.
+    /// Blocks of a range when every event is asked for.
     pub event_blocks: Option<Limit>,
     /// Calls a second.
     pub calls_per_s: Option<u32>,
-    /// Whether logs are given only of contracts that are named.
+    /// Whether logs are given only for named contracts.
     pub logs_need_emitters: bool,
 }
 
 /// A size that a node limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
-    /// The largest that is asked for.
+    /// Largest size that is asked for.
     pub accepted: u64,
-    /// The smallest that was refused.
+    /// Smallest size that was refused.
     pub refused: u64,
 }
 
 impl NodeLimits {
-    /// Whether they are recent enough to be believed.
+    /// Returns whether they are recent enough.
     fn is_believed(&self, now_s: u64) -> bool {
-        // a clock that is set back makes nothing doubtful
+        // The difference, so that a clock that was set back drops nothing.
         now_s.abs_diff(self.learnt_at_s) <= BELIEVED_S
     }
 }
 
-/// What was kept of nodes, but for what is too old to be believed.
+/// Loads the limits of nodes that are recent enough.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`], also when the file is not what [`save`] writes.
 pub fn load(dir: &Path, now_s: u64) -> Result<Vec<NodeLimits>, StoreError> {
-    let mut kept: Vec<NodeLimits> = json_file::load(dir, NODE_LIMITS_FILE)?;
+    let mut kept: Vec<NodeLimits> = files::load_json(&dir.join(NODE_LIMITS_FILE))?;
     kept.retain(|limits| limits.is_believed(now_s));
     Ok(kept)
 }
 
-/// Keeps what nodes allow, besides what is kept of others.
+/// Saves the limits of some nodes, and keeps those of others in the file.
 ///
 /// # Errors
-/// [`StoreError::Unwritable`] with the operating system's reason; what was written before is then still there.
+/// [`StoreError::Unwritable`] with the operating system's reason; the file is then unchanged.
 pub fn save(dir: &Path, nodes: &[NodeLimits], now_s: u64) -> Result<(), StoreError> {
-    // a file that cannot be read is replaced
+    // A file that cannot be read is replaced.
     let mut all = load(dir, now_s).unwrap_or_default();
     all.retain(|kept| nodes.iter().all(|limits| limits.node != kept.node));
     all.extend(nodes.iter().filter(|limits| limits.is_believed(now_s)).cloned());
     all.sort_by_key(|limits| std::cmp::Reverse(limits.learnt_at_s));
     all.truncate(MOST_NODES);
-    json_file::save(dir, NODE_LIMITS_FILE, &all)
+    files::save_json(&dir.join(NODE_LIMITS_FILE), &all)
 }
 
 #[cfg(test)]

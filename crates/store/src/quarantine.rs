@@ -1,4 +1,4 @@
-//! Pools that the self-audit set aside, kept for the next start: a small JSON file, replaced whole.
+//! The self-audit's quarantine, stored for the next start.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use alloy_primitives::{Address, U256};
 use braid_primitives::PoolKey;
 use serde::{Deserialize, Serialize};
 
-use crate::{StoreError, json_file};
+use crate::{StoreError, files};
 
 /// Name of the file in the data directory.
 pub const QUARANTINE_FILE: &str = "quarantine.json";
@@ -16,43 +16,43 @@ pub const QUARANTINE_FILE: &str = "quarantine.json";
 pub struct Quarantined {
     /// The pool.
     pub pool: PoolKey,
-    /// What was different, in words.
+    /// The difference, in words.
     pub why: String,
     /// Height of the block at which it was first seen.
     pub since_block: u64,
-    /// The token that is at fault, for all its pools.
+    /// The token at fault, which excludes all its pools.
     pub token: Option<TokenAtFault>,
-    /// Position of the coin in of the swap.
+    /// Position of the swap's input coin.
     pub coin_in: u8,
-    /// Position of the coin out.
+    /// Position of its output coin.
     pub coin_out: u8,
-    /// What was sold, in atomic units.
+    /// Amount sold, in atomic units.
     pub amount_in: U256,
 }
 
-/// A token that does not move as amounts say.
+/// A token whose transfers do not move the amount sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenAtFault {
     /// The token.
     pub token: Address,
-    /// What it does, in words that finish a sentence about it.
+    /// What it does, in words that complete a sentence about it.
     pub does: String,
 }
 
-/// The pools that were in quarantine when it was last written; none where there is no file.
+/// Loads the pools in quarantine; none if there is no file.
 ///
 /// # Errors
 /// [`StoreError::Unreadable`], also when the file is not what [`save`] writes.
 pub fn load(dir: &Path) -> Result<Vec<Quarantined>, StoreError> {
-    json_file::load(dir, QUARANTINE_FILE)
+    files::load_json(&dir.join(QUARANTINE_FILE))
 }
 
-/// Writes the pools in quarantine, in the place of those that were written before.
+/// Saves the pools in quarantine, in place of those in the file.
 ///
 /// # Errors
-/// [`StoreError::Unwritable`] with the operating system's reason; what was written before is then still there.
+/// [`StoreError::Unwritable`] with the operating system's reason; the file is then unchanged.
 pub fn save(dir: &Path, pools: &[Quarantined]) -> Result<(), StoreError> {
-    json_file::save(dir, QUARANTINE_FILE, pools)
+    files::save_json(&dir.join(QUARANTINE_FILE), pools)
 }
 
 #[cfg(test)]

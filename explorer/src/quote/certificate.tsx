@@ -29,8 +29,7 @@ export function CertificateCard({ quote }: { quote: Quote }) {
   const better = bound > achieved ? bound - achieved : 0n;
   const left = [
     excluded.quarantined ? `${excluded.quarantined.toLocaleString("en")} quarantined` : "",
-    excluded.standing_arbitrage ? `${excluded.standing_arbitrage.toLocaleString("en")} with standing arbitrage` : "",
-    excluded.filtered ? `${excluded.filtered.toLocaleString("en")} left out by your choice` : "",
+    excluded.filtered ? `${excluded.filtered.toLocaleString("en")} excluded by your choice` : "",
   ].filter(Boolean);
   return (
     <section class="card" aria-labelledby="certificate-title">

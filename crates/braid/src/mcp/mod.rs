@@ -162,7 +162,7 @@ impl Server {
     }
 }
 
-/// Which tokens were taken for symbols that several tokens have.
+/// Returns which tokens were taken for symbols that several tokens have.
 fn notes<'a>(tokens: impl IntoIterator<Item = &'a Named>) -> Value {
     tokens.into_iter().filter_map(Named::note).collect::<Vec<_>>().into()
 }

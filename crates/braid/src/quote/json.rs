@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Quoted;
 
-/// The quote as JSON on several lines.
+/// Returns the quote as JSON on several lines.
 pub(super) fn text(quoted: &Quoted<'_>) -> Result<String> {
     Ok(serde_json::to_string_pretty(&value(quoted))?)
 }

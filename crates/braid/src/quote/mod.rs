@@ -107,7 +107,7 @@ struct Sides {
     exact: Option<U256>,
 }
 
-/// The tokens and amounts that words name, in a market.
+/// Returns the tokens and amounts that words name, in a market.
 fn found(market: &Market, asked: &words::Asked) -> Result<Sides> {
     let mut seen: Vec<TokenId> = Vec::new();
     let mut once = |name: &str| {
@@ -152,7 +152,7 @@ fn proven(market: &Market) -> PoolFilter {
 }
 
 impl Quoted<'_> {
-    /// An amount of a token, with its symbol.
+    /// Writes an amount of a token, with its symbol.
     fn amount(&self, id: TokenId, amount: U256) -> String {
         match self.market.tokens().get(id) {
             Some(token) => format!("{} {}", format_units(amount, token.decimals), plain(&token.symbol)),
@@ -160,7 +160,7 @@ impl Quoted<'_> {
         }
     }
 
-    /// What the route pays of each output.
+    /// Returns what the route pays of each output.
     fn received(&self) -> impl Iterator<Item = (TokenId, U256)> {
         let outputs = self.request.outputs.iter().map(|(id, _)| *id);
         outputs.zip(self.solution.route.amounts_out.iter().copied())
@@ -169,12 +169,9 @@ impl Quoted<'_> {
 
 fn print(quoted: &Quoted<'_>) -> Result<()> {
     let Quoted { market, request, solution, exact } = quoted;
-    let sold: Vec<String> = request.inputs.iter().map(|(id, amount)| quoted.amount(*id, *amount)).collect();
     let bought: Vec<String> = quoted.received().map(|(id, amount)| quoted.amount(id, amount)).collect();
-    out::line(format_args!("{}  →  {}", sold.join(" + "), bought.join(" + ")))?;
-    out::line("")?;
     let address = |id: TokenId| market.tokens().get(id).map(|token| token.address).unwrap_or_default();
-    let inputs = request.inputs.iter().zip(sold).map(|((id, _), amount)| (address(*id), amount));
+    let inputs = request.inputs.iter().map(|(id, amount)| (address(*id), quoted.amount(*id, *amount)));
     let leg = |step: &Step| tree::Leg {
         token_in: address(step.token_in),
         token_out: address(step.token_out),
@@ -183,8 +180,7 @@ fn print(quoted: &Quoted<'_>) -> Result<()> {
         pool: market.pool(step.pool).map_or_else(String::new, |pool| format!("{} {}", pool.product.name(), pool.key)),
     };
     let legs: Vec<_> = solution.route.steps.iter().map(leg).collect();
-    tree::lines(&inputs.collect::<Vec<_>>(), &legs).iter().try_for_each(out::line)?;
-    out::line("")?;
+    tree::print(&inputs.collect::<Vec<_>>(), &bought.join(" + "), &legs)?;
     let route = &solution.route;
     let cost_wei = U256::from(route.gas_units()).saturating_mul(U256::from(request.gas_price_wei));
     out::line(format_args!(

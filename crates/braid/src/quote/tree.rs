@@ -1,6 +1,9 @@
 //! The route as a tree of tokens and steps. A token that several steps make is drawn out where it is met first.
 
 use braid_primitives::{Address, U256};
+use eyre::Result;
+
+use crate::out;
 
 /// A step, in words.
 #[derive(Debug)]
@@ -17,8 +20,16 @@ pub(crate) struct Leg {
     pub pool: String,
 }
 
-/// The lines of a route: each input with what is sold of it, and under it where it goes.
-pub(crate) fn lines(inputs: &[(Address, String)], legs: &[Leg]) -> Vec<String> {
+/// Prints what is sold and bought, and the route between them.
+pub(crate) fn print(inputs: &[(Address, String)], bought: &str, legs: &[Leg]) -> Result<()> {
+    let sold: Vec<&str> = inputs.iter().map(|(_, amount)| amount.as_str()).collect();
+    out::line(format_args!("{}  →  {bought}\n", sold.join(" + ")))?;
+    lines(inputs, legs).iter().try_for_each(out::line)?;
+    out::line("")
+}
+
+/// Returns the lines of a route: each input with what is sold of it, and under it where it goes.
+fn lines(inputs: &[(Address, String)], legs: &[Leg]) -> Vec<String> {
     let mut tree = Tree { legs, drawn: Vec::new(), lines: Vec::new() };
     for (token, amount) in inputs {
         // what steps make of an input token joins it
@@ -60,7 +71,7 @@ impl Tree<'_> {
     }
 }
 
-/// A part of a whole, in per cent with two decimals, rounded to the nearest.
+/// Writes a part of a whole, in per cent with two decimals, rounded to the nearest.
 fn share(part: U256, whole: U256) -> String {
     let scaled = part.saturating_mul(U256::from(10_000u64)).saturating_add(whole >> 1);
     let bps: u64 = scaled.checked_div(whole).map_or(0, |bps| bps.saturating_to());

@@ -60,12 +60,12 @@ pub(crate) fn from_options(sell: &str, buy: &str) -> Result<Asked> {
     }
 }
 
-/// The share of a single output, in basis points.
+/// Returns the share of a single output, in basis points.
 pub(crate) fn whole() -> u16 {
     u16::try_from(BPS).unwrap_or(u16::MAX)
 }
 
-/// Whether a word is meant as a number; neither an address nor 1INCH is.
+/// Returns whether a word is meant as a number; neither an address nor 1INCH is.
 fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && word.chars().all(|c| c.is_ascii_digit() || ".,_eE+-".contains(c))
@@ -106,7 +106,7 @@ pub(crate) fn shares(named: &[(&str, Option<&str>)]) -> Result<Vec<(String, u16)
     Ok(outputs)
 }
 
-/// Even shares that sum to the whole.
+/// Returns equal shares that sum to the whole.
 fn even(count: usize) -> impl Iterator<Item = u16> {
     let count = u16::try_from(count).unwrap_or(u16::MAX).max(1);
     let (each, extra) = (whole() / count, whole() % count);

@@ -112,7 +112,7 @@ async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: 
     send::swap(chain, &quote, transaction).await
 }
 
-/// The transaction of a quote, as the service builds it, held against what its order comes to here.
+/// Asks the service for a quote's transaction, and checks it against what its order comes to here.
 async fn built(args: &Args, quote: &Quote, key: &PrivateKeySigner, api: &Api) -> Result<Value> {
     let signature = match quote.plan.order.erc20_inputs().next() {
         Some(_) if args.permit2 => Some(signed(quote, key)?),
@@ -150,7 +150,7 @@ async fn built(args: &Args, quote: &Quote, key: &PrivateKeySigner, api: &Api) ->
     }
 }
 
-/// The signature of the quote's Permit2 message, which is worked out here from its order.
+/// Signs the quote's Permit2 message, which is worked out here from its order.
 fn signed(quote: &Quote, key: &PrivateKeySigner) -> Result<Bytes> {
     let (order, program, permit) = (&quote.plan.order, &quote.plan.program, &quote.plan.permit);
     let expected = Permit { owner: key.address(), sender: key.address(), ..*permit };

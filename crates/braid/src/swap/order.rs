@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::quote::Quote;
 
-/// The most that a purchase sells: what the answer says, which must be no more than the slippage adds to what the amount costs.
+/// Returns the most that a purchase sells: what the answer says, which must be no more than the slippage adds to what the amount costs.
 pub(super) fn most_sold(answer: &Value, slippage_bps: u16) -> Result<U256> {
     let units = |value: &Value| value.as_str().and_then(|text| text.parse::<U256>().ok());
     let maximum = units(&answer["estimated_inputs"][0]["maximum_amount"]);
@@ -48,7 +48,7 @@ pub(super) fn check(
     Err(eyre!("the service's order is not what was asked for: nothing was signed"))
 }
 
-/// Whether an order sells these amounts, and pays the recipient these or more.
+/// Returns whether an order sells these amounts, and pays the recipient these or more.
 fn keeps(order: &Order, sold: &[(Address, U256)], bought: &[(Address, U256)], recipient: Address) -> bool {
     let takes = order.inputs.iter().map(|input| (input.token, input.amount));
     let pays = order.outputs.iter().map(|output| output.token);

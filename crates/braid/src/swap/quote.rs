@@ -39,10 +39,8 @@ impl Quote {
             rows.collect::<Vec<_>>().join(" + ")
         };
         let inputs = answer["estimated_inputs"].as_array().map_or(&[][..], Vec::as_slice);
-        let sold = self.sold.iter().zip(inputs).map(|((token, _), row)| token.amount(amount(&row["expected_amount"])));
-        let sold: Vec<String> = sold.collect();
-        out::line(format_args!("{}  →  {}", sold.join(" + "), paid("expected_amount")))?;
-        out::line("")?;
+        let sold = |(token, row): (&Named, &Value)| (token.address, token.amount(amount(&row["expected_amount"])));
+        let sold: Vec<_> = self.sold.iter().map(|(token, _)| token).zip(inputs).map(sold).collect();
         let tokens = answer["path"]["tokens"].as_array().map_or(&[][..], Vec::as_slice);
         let address = |value: &Value| value.as_str().and_then(|text| text.parse::<Address>().ok()).unwrap_or_default();
         let in_words = |step: &Value| {
@@ -64,9 +62,7 @@ impl Quote {
             }
         };
         let legs: Vec<_> = answer["path"]["steps"].as_array().into_iter().flatten().map(leg).collect();
-        let inputs: Vec<_> = self.sold.iter().zip(sold).map(|((token, _), amount)| (token.address, amount)).collect();
-        tree::lines(&inputs, &legs).iter().try_for_each(out::line)?;
-        out::line("")?;
+        tree::print(&sold, &paid("expected_amount"), &legs)?;
         if let (Some(_), [(token, maximum)]) = (self.exact, self.sold.as_slice()) {
             out::line(format_args!("at most      {}", token.amount(*maximum)))?;
         }

@@ -45,7 +45,7 @@ pub(super) struct Pending {
     calls: Vec<(Address, Bytes)>,
 }
 
-/// The approvals that a quote lacks, each for exactly what is sold, encoded here.
+/// Returns the approvals that a quote lacks, each for exactly what is sold, encoded here.
 pub(super) fn approvals(quote: &Quote, by_permit2: bool) -> Result<Vec<Pending>> {
     let (spender, listed) = if by_permit2 {
         (permit2::ADDRESS, &quote.answer["permit2"]["approvals"])
@@ -133,7 +133,7 @@ pub(super) async fn swap(chain: &Chain, quote: &Quote, transaction: Value) -> Re
     Ok(())
 }
 
-/// How an amount compares with the one that was quoted.
+/// Says how an amount compares with the one that was quoted.
 fn apart(token: &Named, amount: U256, row: &Value) -> String {
     let quoted = row["expected_amount"].as_str().and_then(|text| text.parse().ok()).unwrap_or(U256::ZERO);
     let difference = format_units(amount.abs_diff(quoted), token.decimals);
@@ -144,7 +144,7 @@ fn apart(token: &Named, amount: U256, row: &Value) -> String {
     }
 }
 
-/// What an account lost and gained of a token in a transaction's block, gas aside. Other transactions of the block count too.
+/// Returns what an account lost and gained of a token in a transaction's block, gas aside. Other transactions of the block count too.
 async fn moved(chain: &Chain, token: &Named, owner: Address, receipt: &TransactionReceipt) -> Result<(U256, U256)> {
     let block = receipt.block_number.ok_or_else(|| eyre!("the node's receipt names no block"))?;
     let before = balance(chain, token, owner, block.saturating_sub(1)).await?;
@@ -163,7 +163,7 @@ fn went_through(receipt: &TransactionReceipt, what: &str) -> Result<()> {
     Err(Failed::new(Exit::Reverted, format!("{what} reverted: transaction {}", receipt.transaction_hash)).into())
 }
 
-/// What an account holds at the end of a block.
+/// Reads what an account holds at the end of a block.
 async fn balance(chain: &Chain, token: &Named, owner: Address, block: u64) -> Result<U256> {
     let at = BlockId::number(block);
     if token.address == NATIVE_ETHER {

@@ -7,6 +7,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{ending::Ending, say};
 
+/// As many blocks as a service keeps markets of, and some more.
+const PAST_BLOCKS: u64 = 70;
+
 /// What the chain takes.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ChainArgs {
@@ -21,7 +24,8 @@ pub(crate) struct ChainArgs {
 impl ChainArgs {
     pub(crate) async fn start(&self) -> eyre::Result<Devnet> {
         let mining = if self.block_time == 0 { Mining::Automatic } else { Mining::EverySeconds(self.block_time) };
-        Ok(Devnet::start(Options { port: self.node_port, mining, progress: progress(), ..Options::default() }).await?)
+        let (port, past_blocks) = (self.node_port, PAST_BLOCKS);
+        Ok(Devnet::start(Options { port, mining, past_blocks, progress: progress(), ..Options::default() }).await?)
     }
 }
 

@@ -1,4 +1,4 @@
-//! How the follower is set up.
+//! Settings of the follower.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -8,37 +8,36 @@ use braid_store::market::Snapshot;
 
 use crate::PoolRules;
 
-/// Settings of a follower; the defaults suit mainnet and a local chain alike.
+/// Settings of a follower. The defaults suit mainnet and a local chain.
 #[derive(Clone, Debug)]
 pub struct FollowerConfig {
     /// The products to follow, in the order of the list.
     pub products: Vec<Product>,
-    /// First block to look for announcements in. By default the oldest factory's deployment, or 0 on a chain that is
-    /// shorter than that.
+    /// First block to search for announcements. By default the oldest factory's deployment, or 0 on a shorter chain.
     pub start_block: Option<u64>,
-    /// How often to ask for a new head where none is pushed. By default an eighth of the observed block time, within
-    /// 250 ms and 1.5 s, and 500 ms until a block time is known.
+    /// Fixed poll interval while no heads are pushed. By default 500 ms until the block time is known, then a quarter of it
+    /// within 250 ms and 3 s between two blocks, and 250 ms when the next one is expected.
     pub poll_interval: Option<Duration>,
-    /// When to ask for the head although heads are pushed: the longest silence that is believed.
+    /// Longest time without a pushed head before the head is polled.
     pub silence: Duration,
-    /// How often a lost subscription to heads is tried again, while heads are asked for.
+    /// Interval at which a lost subscription to heads is tried again.
     pub resubscribe_every: Duration,
-    /// The deepest reorganisation that is rolled back and replayed; a deeper one reads the pools again.
+    /// Depth of the deepest reorganisation that is rolled back and replayed, in blocks; a deeper one reads pools again.
     pub reorganisation_depth: usize,
-    /// Scans of at most this many blocks finish before the first market is published; longer ones go on behind it.
+    /// Most blocks of a scan that finishes before the first market is published; a longer one goes on in the background.
     pub scan_before_serving_blocks: u64,
-    /// Whether a market that is served before its scan is done begins with the largest mainnet pools of our list.
+    /// Whether a market that is served before its scan is done starts from our list of the largest mainnet pools.
     pub largest_pools_first: bool,
-    /// Which pools are taken into the market.
+    /// Rules for the pools of the market.
     pub rules: PoolRules,
-    /// ERC-4626 vaults that the configuration names, besides those that lists and factories tell about.
+    /// ERC-4626 vaults that the configuration names, besides those of lists and factories.
     pub vaults: BTreeSet<Address>,
-    /// Whether vaults that are seen to trade are taken too, where their own answers tell what they are.
+    /// Whether vaults that are seen to trade are added too, if their answers show their rule.
     pub find_vaults: bool,
-    /// First and longest pause after a failure; each one doubles the one before.
+    /// First and longest pause after failures; each failure doubles it.
     pub backoff: (Duration, Duration),
-    /// What a first market goes on from: which pools another market's search found. Every state is read from the node, and no pool joins that
-    /// the chain does not confirm.
+    /// Snapshot that a first market starts from: the pools that another search found. Every state is read from the node, and a
+    /// pool joins only if the chain confirms it.
     pub snapshot: Option<Arc<Snapshot>>,
 }
 

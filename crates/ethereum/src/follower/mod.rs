@@ -1,4 +1,4 @@
-//! Follows a node: finds pools, reads their states, applies every block, survives reorganisations and dead nodes.
+//! Follows a node: finds pools, reads their states, applies every block, and recovers from reorganisations and failures.
 
 mod config;
 mod run;
@@ -18,7 +18,7 @@ pub use status::{CatchUp, DiscoveryProgress, Head, Phase, SyncStatus};
 
 use crate::{Node, Urgency};
 
-/// Doubted pools that may wait to be taken notice of.
+/// Most doubted pools that wait to be read again.
 const DOUBTS_WAITING: usize = 256;
 
 /// Starts followers.
@@ -28,26 +28,26 @@ pub struct Follower;
 /// A running follower. Dropping it stops the follower.
 #[derive(Debug)]
 pub struct FollowerHandle {
-    /// The newest market; `None` until the first one is complete. Never goes back to `None`.
+    /// The newest market; `None` until the first one is complete, and never after that.
     pub heads: watch::Receiver<Option<Arc<Head>>>,
-    /// Where the follower stands.
+    /// The follower's status.
     pub status: watch::Receiver<SyncStatus>,
-    /// Takes pools whose state is doubted: they are read again, soon. A full queue may be ignored.
+    /// Takes pools whose state is doubted, to be read again soon. A full queue may be ignored.
     pub doubt: mpsc::Sender<PoolKey>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl Follower {
-    /// Starts following a node in a task of its own; it goes on for ever, whatever the node does.
+    /// Starts to follow a node in a task that goes on whatever the node does.
     ///
     /// Must be called within a tokio runtime.
     pub fn spawn(node: Node, config: FollowerConfig) -> FollowerHandle {
         Self::spawn_with(node, config, None)
     }
 
-    /// As [`Follower::spawn`], with a store: what it holds is taken up once the node confirmed its block or said where the
-    /// chains part, and everything that follows is kept in it.
+    /// Starts to follow a node with a store: its market is used once the node confirmed its block or showed where the chains
+    /// diverge, and every later market is stored.
     ///
     /// Must be called within a tokio runtime.
     pub fn spawn_with(
@@ -72,7 +72,7 @@ impl FollowerHandle {
     pub async fn shutdown(mut self) {
         self.stop.send_replace(true);
         if let Err(error) = (&mut self.task).await {
-            tracing::error!(%error, "the follower did not end in order");
+            tracing::error!(%error, "the follower's task failed");
         }
     }
 }

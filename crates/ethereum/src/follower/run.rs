@@ -1,4 +1,4 @@
-//! The follower's loop: wait for a signal, bring the market to the head, publish, and never give up.
+//! The follower's loop: waits for a signal, brings the market to the head, publishes it, and tries again after failures.
 
 use std::{
     sync::Arc,
@@ -17,7 +17,7 @@ use crate::{
     sync::{Found, Synchronizer},
 };
 
-/// Everything that the loop owns.
+/// State of the loop.
 pub(super) struct Runner {
     node: Node,
     heads: Heads,
@@ -25,15 +25,15 @@ pub(super) struct Runner {
     published: watch::Sender<Option<Arc<Head>>>,
     status: watch::Sender<SyncStatus>,
     backoff: Backoff,
-    /// Pools that somebody doubts.
+    /// Pools whose state is doubted.
     doubted: mpsc::Receiver<PoolKey>,
-    /// What [`Node::mistrusted`] said when everything was last read.
+    /// Value of [`Node::mistrusted`] when every pool was last read.
     mistrusted: u64,
-    /// How often the node's height was asked for since its newest header was.
+    /// Polls of the node's height since its newest header was read.
     heights_asked: u32,
 }
 
-/// How often the node's height is asked for before its newest header is again although the height is the same.
+/// Polls of an unchanged height after which the newest header is read, in case the block was replaced.
 const HEIGHTS_PER_HEADER: u32 = 8;
 
 enum Event {
@@ -65,7 +65,7 @@ impl Runner {
         }
     }
 
-    /// Takes up what a store holds, and keeps everything in it.
+    /// Starts from the content of a store, and stores every later market.
     pub(super) fn keep_in(&mut self, store: Arc<MarketStore>, saved: Option<Saved>) {
         self.sync.keep_in(store, saved);
     }
@@ -84,17 +84,17 @@ impl Runner {
             let work = async {
                 match event {
                     Event::Stop => return false,
-                    Event::HeadSignal(signal) => self.look(signal).await,
+                    Event::HeadSignal(signal) => self.on_signal(signal).await,
                     Event::Found(found) => {
-                        self.sync.take(found);
+                        self.sync.on_found(found);
                         self.sync.record();
                     }
                     Event::Doubted(pool) => self.sync.read_again([pool]),
-                    Event::Idle => self.absorb().await,
+                    Event::Idle => self.read_waiting().await,
                 }
                 true
             };
-            // A request under way does not hold up the end.
+            // Stops even while a request is under way.
             let goes_on = tokio::select! {
                 biased;
                 goes_on = work => goes_on,
@@ -107,49 +107,49 @@ impl Runner {
         self.status.send_modify(|status| status.phase = Phase::Stopped);
     }
 
-    async fn look(&mut self, signal: HeadSignal) {
+    async fn on_signal(&mut self, signal: HeadSignal) {
         let received_at = Instant::now();
         match self.follow(signal).await {
             Ok(changed) => {
                 if changed {
                     self.publish(received_at);
                 }
-                self.well(received_at);
-                self.heads.heard().await;
-                self.tell_whether_heads_are_pushed();
+                self.on_success(received_at);
+                self.heads.answered().await;
+                self.report_whether_heads_are_pushed();
             }
-            Err(error) => self.ill(&error).await,
+            Err(error) => self.on_failure(&error).await,
         }
     }
 
-    fn tell_whether_heads_are_pushed(&self) {
+    fn report_whether_heads_are_pushed(&self) {
         let pushed = self.heads.are_pushed();
         self.status.send_if_modified(|status| std::mem::replace(&mut status.heads_pushed, pushed) != pushed);
     }
 
     async fn follow(&mut self, signal: HeadSignal) -> Result<bool, FollowError> {
         if self.backoff.is_lost() {
-            // Whoever answers after a silence may be another node.
+            // Another node may answer at the same address now.
             self.node.check_chain().await?;
         }
         let head: Block = match signal {
             HeadSignal::Pushed(head) => head,
-            HeadSignal::Due if self.is_where_it_was().await? => return Ok(false),
+            HeadSignal::Due if self.is_at_our_height().await? => return Ok(false),
             HeadSignal::Due => self.node.latest_block().await?,
         };
         self.heights_asked = 0;
         self.status.send_modify(|status| status.node_block = Some(head.number));
         let mistrusted = self.node.mistrusted();
         if std::mem::replace(&mut self.mistrusted, mistrusted) != mistrusted {
-            tracing::warn!("a node left out logs: every pool is read again");
+            tracing::warn!("a node left out logs: all pools are read again");
             self.sync.read_everything_again();
         }
         self.sync.follow(head).await
     }
 
-    /// Whether the node's newest block is as high as our market's. Its header, twenty kilobytes on mainnet, is asked for only
-    /// now and then, in case the block was replaced.
-    async fn is_where_it_was(&mut self) -> Result<bool, FollowError> {
+    /// Returns whether the node's newest block is at the height of our market. This saves its header, 20 kB on mainnet, which is
+    /// read only every [`HEIGHTS_PER_HEADER`] polls.
+    async fn is_at_our_height(&mut self) -> Result<bool, FollowError> {
         let published = self.published.borrow().as_ref().map(|head| *head.block());
         let is_tip = |block: &Block| self.sync.tip().is_some_and(|tip| tip.block().hash == block.hash);
         let settled = self.node.mistrusted() == self.mistrusted && !self.backoff.is_lost();
@@ -161,12 +161,13 @@ impl Runner {
         Ok(height == ours.number)
     }
 
-    async fn absorb(&mut self) {
-        // A fuller market of the same block is no younger.
+    /// Reads waiting pools into the market.
+    async fn read_waiting(&mut self) {
+        // More pools do not make the block newer.
         let received_at = self.published.borrow().as_ref().map_or_else(Instant::now, |head| head.received_at);
-        match in_background(self.sync.absorb()).await {
+        match in_background(self.sync.read_waiting()).await {
             Ok(()) => self.publish(received_at),
-            Err(error) => self.ill(&error).await,
+            Err(error) => self.on_failure(&error).await,
         }
     }
 
@@ -177,14 +178,14 @@ impl Runner {
             status.market_block = Some(market.block().number);
             status.pools = market.pools().len();
             status.tokens = market.tokens().len();
-            status.left_out = self.sync.left_out();
+            status.left_out = self.sync.excluded();
             status.waiting = self.sync.waiting();
         });
         self.published.send_replace(Some(Arc::new(Head { market, fees, received_at })));
         self.sync.record();
     }
 
-    fn well(&mut self, at: Instant) {
+    fn on_success(&mut self, at: Instant) {
         if self.backoff.is_lost() {
             tracing::info!(node = %self.node.endpoint(), "the node answers again");
         }
@@ -197,11 +198,11 @@ impl Runner {
         });
     }
 
-    /// Says what is wrong, keeps the last market, and waits before the next try.
-    async fn ill(&mut self, error: &FollowError) {
+    /// Logs the failure, keeps the last market, and waits before the next try.
+    async fn on_failure(&mut self, error: &FollowError) {
         let lost = !matches!(error, FollowError::Replaced { .. } | FollowError::Node(NodeError::UnknownBlock { .. }));
         if lost && !self.backoff.is_lost() {
-            tracing::warn!(%error, "the market stands still until the node answers");
+            tracing::warn!(%error, "the market is not updated until the node answers");
         } else {
             tracing::debug!(%error, "trying again");
         }
@@ -213,12 +214,12 @@ impl Runner {
         });
         let pause = self.backoff.next(lost);
         self.heads.failed();
-        self.tell_whether_heads_are_pushed();
+        self.report_whether_heads_are_pushed();
         tokio::time::sleep(pause).await;
     }
 }
 
-/// Pauses that double while failures go on.
+/// Pauses that double with each failure.
 #[derive(Debug)]
 struct Backoff {
     first: Duration,
@@ -244,7 +245,7 @@ impl Backoff {
         self.lost = false;
     }
 
-    /// Whether the node has not been of use since a failure.
+    /// Returns whether the node failed and has not answered since.
     const fn is_lost(&self) -> bool {
         self.lost
     }

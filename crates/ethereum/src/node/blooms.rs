@@ -1,7 +1,7 @@
-//! What the blooms of block headers say of lists of logs. Pure.
+//! Checks lists of logs against the blooms of block headers. Pure.
 //!
-//! A header says in its bloom which emitters and topics its block's logs may have. It never leaves one out, so a log that it
-//! rules out is not the block's; and a list that is empty although the bloom names a topic that was asked for is suspicious.
+//! A header's bloom contains the emitters and topics of all its block's logs. A log that it excludes is not the block's; an
+//! empty list is suspicious if the bloom contains a topic that was asked for.
 
 use std::collections::VecDeque;
 
@@ -10,11 +10,11 @@ use braid_primitives::B256;
 
 use super::wire::{LogFilter, PlacedLog};
 
-/// Headers whose blooms are remembered.
+/// Headers whose blooms are kept.
 const REMEMBERED: usize = 192;
 
-/// Blooms of the newest headers that nodes gave; none for a hash of which nodes said different ones, so that one node's
-/// false header cannot convict the others' logs.
+/// Blooms of the newest headers by block hash. A hash for which nodes returned different blooms has none, so that one node's
+/// false header cannot discredit the logs of others.
 #[derive(Debug, Default)]
 pub(super) struct Blooms(VecDeque<(B256, Option<Box<Bloom>>)>);
 
@@ -37,18 +37,18 @@ impl Blooms {
     }
 }
 
-/// What a bloom says of a list of logs.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing against it.
+    /// The bloom does not contradict the list.
     Plausible,
-    /// Empty, although there may be logs of the kind.
+    /// The list is empty, but the block may have such logs.
     Suspicious,
-    /// It has a log that the block does not have.
+    /// The list has a log that the block does not have.
     Foreign,
 }
 
-/// Holds a list of logs, asked for by a filter, against the bloom of its block.
+/// Checks a list of logs, asked for by a filter, against the bloom of its block.
 pub(super) fn judge(bloom: &Bloom, filter: &LogFilter, logs: &[PlacedLog]) -> Verdict {
     if logs.iter().any(|placed| !bloom.contains_raw_log(placed.log.address, placed.log.topics())) {
         return Verdict::Foreign;

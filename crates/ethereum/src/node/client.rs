@@ -1,10 +1,7 @@
-//! One connection to one node: requests and batches with a deadline, of sizes and at a rate that the node accepts, and a new
-//! connection when the old one is gone.
+//! A connection to one node: sends requests and batches with a deadline, in sizes and at a rate that the node accepts, and
+//! connects again after a failure.
 
-use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use std::time::Duration;
 
 use alloy::{
     pubsub::RawSubscription,
@@ -15,9 +12,10 @@ use alloy::{
     transports::{TransportError, TransportErrorKind, ipc::IpcConnect, ws::WsConnect},
 };
 use futures::{StreamExt, TryStreamExt, future::BoxFuture, stream};
+use parking_lot::Mutex;
 use serde_json::{Value, value::RawValue};
 use tokio::{
-    sync::Mutex,
+    sync::Mutex as AsyncMutex,
     time::{Instant, timeout},
 };
 
@@ -36,17 +34,17 @@ pub(super) struct Request {
     pub(super) params: Value,
 }
 
-/// Bytes of a request around its parameters.
+/// Bytes of a request without its parameters.
 const FRAME_BYTES: usize = 80;
 
 impl Request {
-    /// About how many bytes it takes in a message.
+    /// Returns about how many bytes it takes in a message.
     fn bytes(&self) -> usize {
         self.params.to_string().len() + FRAME_BYTES
     }
 }
 
-/// How many requests, calls and bytes went to a node and came back.
+/// Messages, calls and bytes sent to a node and received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Messages sent: a batch over http counts once.
@@ -59,36 +57,38 @@ pub struct Traffic {
     pub bytes_received: u64,
 }
 
-/// What came back for several requests.
+/// The answers to several requests, each with its own result.
 type Answers = Result<Vec<Result<Box<RawValue>, NodeError>>, NodeError>;
 
-/// Messages that are under way at once for one batch that the node takes only in pieces.
+/// Messages under way at once for one batch that the node accepts only in pieces.
 const PIECES_AT_ONCE: usize = 4;
-
-#[derive(Default)]
-struct Counters {
-    messages: AtomicU64,
-    calls: AtomicU64,
-    sent: AtomicU64,
-    received: AtomicU64,
-}
 
 pub(super) struct Connection {
     endpoint: Endpoint,
     timeout: Duration,
     pub(super) gate: Gate,
-    /// What the node was found to allow.
-    pub(super) limits: Limits,
-    counters: Counters,
+    pub(super) limits: Mutex<Limits>,
+    traffic: Mutex<Traffic>,
     /// The live client, with a number that grows with every new connection.
-    live: Mutex<(u64, Option<RpcClient>)>,
+    live: AsyncMutex<(u64, Option<RpcClient>)>,
+}
+
+impl std::iter::Sum for Traffic {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            messages: sum.messages + one.messages,
+            calls: sum.calls + one.calls,
+            bytes_sent: sum.bytes_sent + one.bytes_sent,
+            bytes_received: sum.bytes_received + one.bytes_received,
+        })
+    }
 }
 
 impl Connection {
     pub(super) fn new(endpoint: Endpoint, timeout: Duration, concurrency: usize) -> Self {
         let gate = Gate::new(concurrency, endpoint.host());
-        let limits = Limits::default();
-        Self { endpoint, timeout, gate, limits, counters: Counters::default(), live: Mutex::new((0, None)) }
+        let live = AsyncMutex::new((0, None));
+        Self { endpoint, timeout, gate, limits: Mutex::default(), traffic: Mutex::default(), live }
     }
 
     pub(super) const fn endpoint(&self) -> &Endpoint {
@@ -96,17 +96,10 @@ impl Connection {
     }
 
     pub(super) fn traffic(&self) -> Traffic {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let c = &self.counters;
-        Traffic {
-            messages: get(&c.messages),
-            calls: get(&c.calls),
-            bytes_sent: get(&c.sent),
-            bytes_received: get(&c.received),
-        }
+        *self.traffic.lock()
     }
 
-    /// Makes one request and gives the raw result.
+    /// Makes one request and returns the raw result.
     #[tracing::instrument(target = "trace", name = "node call", skip_all, fields(otel.kind = "client", method = request.method, node = self.endpoint.host()))]
     pub(super) async fn request(&self, request: &Request) -> Result<Box<RawValue>, NodeError> {
         let _permit = self.enter(request.method, 1).await?;
@@ -122,26 +115,26 @@ impl Connection {
         result.inspect(|raw| self.count_received(raw))
     }
 
-    /// Makes several requests, in as few messages as the transport and the node allow; each has its own result.
-    pub(super) async fn batch(&self, requests: &[Request]) -> Result<Vec<Result<Box<RawValue>, NodeError>>, NodeError> {
+    /// Makes several requests, in as few messages as the transport and the node allow.
+    pub(super) async fn batch(&self, requests: &[Request]) -> Answers {
         let pieces: Vec<_> = self.cut(requests).into_iter().map(|piece| self.send(piece)).collect();
         let answers: Vec<_> = stream::iter(pieces).buffered(PIECES_AT_ONCE).try_collect().await?;
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// Cuts requests into runs that fit into a message.
+    /// Cuts requests into pieces that fit into a message.
     fn cut<'a>(&self, requests: &'a [Request]) -> Vec<&'a [Request]> {
-        let (learnt, mut rest, mut pieces) = (self.limits.learnt(), requests, Vec::new());
+        let (limits, mut rest, mut pieces) = (self.limits.lock(), requests, Vec::new());
         let most = self.gate.most_calls();
         while !rest.is_empty() {
-            let (piece, others) = rest.split_at(learnt.fitting(rest.iter().map(Request::bytes)).min(most));
+            let (piece, others) = rest.split_at(limits.fitting(rest.iter().map(Request::bytes)).min(most));
             pieces.push(piece);
             rest = others;
         }
         pieces
     }
 
-    /// Sends what should fit into a message; where the node says that it does not, in smaller ones.
+    /// Sends requests in one message, or in smaller ones if the node refuses that.
     fn send<'a>(&'a self, requests: &'a [Request]) -> BoxFuture<'a, Answers> {
         Box::pin(async move {
             if let [alone] = requests {
@@ -163,21 +156,21 @@ impl Connection {
         })
     }
 
-    /// Whether several requests were refused because they were sent together, which is remembered: one of them goes through
-    /// alone.
+    /// Returns whether several requests were refused because they were sent together: if so, one of them succeeds alone. The
+    /// limit is remembered.
     async fn is_too_much(&self, requests: &[Request], error: &NodeError) -> bool {
         if error.is_too_large() {
             return true;
         }
-        let suspected = self.limits.learnt().suspects_batch(error);
+        let suspected = self.limits.lock().suspects_batch(error);
         let Some(first) = requests.first().filter(|_| suspected) else { return false };
         match self.request(first).await {
             Ok(_) => {}
-            // An answer of its own, and not the refusal once more.
-            Err(alone @ NodeError::Rpc { .. }) if !alone.is_a_rate_limit() && alone.message() != error.message() => {}
+            // An answer to the request, not the same refusal again.
+            Err(alone @ NodeError::Rpc { .. }) if !alone.is_rate_limit() && alone.message() != error.message() => {}
             Err(_) => return false,
         }
-        self.limits.learnt().batch_refused(&self.endpoint.host(), requests.len(), error);
+        self.limits.lock().batch_refused(&self.endpoint.host(), requests.len(), error);
         true
     }
 
@@ -205,7 +198,7 @@ impl Connection {
             let result = waiter.await.map_err(|error| self.translate(request.method, error, sent_at));
             results.push(result.inspect(|raw| self.count_received(raw)));
         }
-        self.limits.learnt().batch_answered(requests.len());
+        self.limits.lock().batch_answered(requests.len());
         Ok(results)
     }
 
@@ -221,7 +214,7 @@ impl Connection {
             frontend.get_subscription(id).await
         };
         let result = match timeout(self.timeout, subscribe).await {
-            Ok(result) => result.map_err(|error| self.said(METHOD, error)),
+            Ok(result) => result.map_err(|error| self.convert(METHOD, error)),
             Err(_) => Err(self.timed_out(METHOD)),
         };
         self.forget_if_lost(number, result.as_ref().err()).await;
@@ -232,14 +225,14 @@ impl Connection {
         self.gate.enter(calls, self.timeout).await.ok_or_else(|| self.refused(method, 429))
     }
 
-    /// Learns from how a message fared.
+    /// Learns from the outcome of a message.
     async fn note(&self, number: u64, bytes: usize, calls: usize, sent_at: Instant, error: Option<&NodeError>) {
         match error {
             None | Some(NodeError::Rpc { .. }) => {
                 self.gate.took(sent_at.elapsed());
                 self.gate.answered(calls);
             }
-            Some(error) if error.is_too_large() => self.limits.learnt().body_refused(&self.endpoint.host(), bytes),
+            Some(error) if error.is_too_large() => self.limits.lock().body_refused(&self.endpoint.host(), bytes),
             Some(_) => {}
         }
         self.forget_if_lost(number, error).await;
@@ -263,7 +256,7 @@ impl Connection {
         match self.endpoint.address() {
             Address::Http(url) => Ok(RpcClient::new(Http::new(url.clone()), false)),
             Address::Ws(url) => {
-                // One attempt: who follows the chain decides when the next one is due.
+                // One attempt: the follower decides when the next one is due.
                 let ws = WsConnect::new(url.as_str()).with_max_retries(1).with_retry_interval(Duration::ZERO);
                 ClientBuilder::default().ws(ws).await
             }
@@ -271,7 +264,7 @@ impl Connection {
         }
     }
 
-    /// Drops a connection that carries no more answers, so that the next request opens a new one.
+    /// Drops a broken connection, so that the next request opens a new one.
     async fn forget_if_lost(&self, number: u64, error: Option<&NodeError>) {
         let lost = matches!(error, Some(NodeError::Unreachable { .. } | NodeError::Timeout { .. }));
         if !lost || !self.endpoint.can_subscribe() {
@@ -283,18 +276,18 @@ impl Connection {
         }
     }
 
-    /// Counts requests and gives about how many bytes they are.
+    /// Counts requests, and returns about how many bytes they are.
     fn count_sent(&self, requests: &[Request]) -> usize {
-        let c = &self.counters;
         let bytes: usize = requests.iter().map(Request::bytes).sum();
-        c.messages.fetch_add(1, Ordering::Relaxed);
-        c.calls.fetch_add(requests.len() as u64, Ordering::Relaxed);
-        c.sent.fetch_add((bytes - FRAME_BYTES * requests.len()) as u64, Ordering::Relaxed);
+        let mut traffic = self.traffic.lock();
+        traffic.messages += 1;
+        traffic.calls += requests.len() as u64;
+        traffic.bytes_sent += (bytes - FRAME_BYTES * requests.len()) as u64;
         bytes
     }
 
     fn count_received(&self, raw: &RawValue) {
-        self.counters.received.fetch_add(raw.get().len() as u64, Ordering::Relaxed);
+        self.traffic.lock().bytes_received += raw.get().len() as u64;
     }
 
     fn timed_out(&self, method: &'static str) -> NodeError {
@@ -306,20 +299,20 @@ impl Connection {
         NodeError::Unreachable { endpoint: self.endpoint.to_string(), why: self.endpoint.scrub(&root_cause(error)) }
     }
 
-    /// Our error for the transport's. A refusal for being asked too often slows down what is sent next.
+    /// Converts a transport's error. A rate limit slows down what is sent next.
     fn translate(&self, method: &'static str, error: TransportError, sent_at: Instant) -> NodeError {
-        let told = match &error {
+        let retry_after = match &error {
             RpcError::Transport(kind) => kind.retry_after(),
             _ => None,
         };
-        let error = self.said(method, error);
-        if error.is_a_rate_limit() {
-            self.gate.refused(sent_at, told);
+        let error = self.convert(method, error);
+        if error.is_rate_limit() {
+            self.gate.refused(sent_at, retry_after);
         }
         error
     }
 
-    fn said(&self, method: &'static str, error: TransportError) -> NodeError {
+    fn convert(&self, method: &'static str, error: TransportError) -> NodeError {
         let malformed = |why: &str| NodeError::Malformed { method, why: self.endpoint.scrub(why) };
         match &error {
             RpcError::ErrorResp(ErrorPayload { code, message, .. }) => {
@@ -346,7 +339,7 @@ impl Connection {
     }
 }
 
-/// The innermost reason of an error: the outer ones repeat the URL.
+/// Returns the innermost reason of an error; the outer ones repeat the URL.
 fn root_cause(error: &TransportError) -> String {
     let RpcError::Transport(kind) = error else { return error.to_string() };
     let mut cause: &dyn std::error::Error = kind;

@@ -1,22 +1,22 @@
-//! How nodes are talked to: deadlines, repeats, and when another one is asked.
+//! Settings for nodes: deadlines, repeats, and when another node is asked.
 
 use std::time::Duration;
 
-/// How to talk to a node.
+/// Settings for nodes.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
-    /// How long one request may take.
+    /// Longest time for one request.
     pub timeout: Duration,
-    /// How many requests may be under way at once.
+    /// Most requests under way at once.
     pub concurrency: usize,
-    /// How often a request is made in all when the node refuses for a moment (429, 5xx, garbled answers).
+    /// How often a request is made in all while failures are transient (429, 5xx, malformed answers).
     pub attempts: u32,
-    /// When a second node is asked because the first is slow: no sooner than the first of these, and after the second while
-    /// the node's usual speed is not known.
+    /// Shortest time after which a second node is asked because the first is slow, and the time while the first node's usual
+    /// speed is unknown.
     pub hedge: (Duration, Duration),
-    /// How often several nodes are compared with each other.
+    /// Interval at which several nodes are compared with each other.
     pub check_every: Duration,
-    /// How many blocks a node may be behind the others before it is asked last.
+    /// Blocks that a node may be behind the others without being asked last.
     pub lag_blocks: u64,
 }
 

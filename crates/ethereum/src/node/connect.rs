@@ -1,28 +1,30 @@
-//! Connects to one node, or to several that are asked as if they were one, and puts questions to them.
+//! Connects to one node, or to several that are asked as if they were one.
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc,
     atomic::{AtomicU64, Ordering},
 };
 
 use futures::future::join_all;
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 
 use super::{
     blooms::Blooms,
     client::{Request, Traffic},
     config::NodeConfig,
     endpoint::Endpoint,
-    fleet::{Fleet, Member},
+    fleet::Fleet,
     gate,
     health::Class,
+    member::Member,
     pace::Urgency,
     wire::LogFilter,
 };
 use crate::NodeError;
 
-/// One node, or several that are asked as if they were one. Cheap to clone; clones share the connections.
+/// One node, or several that are asked as if they were one. Clones share the connections.
 #[derive(Clone)]
 pub struct Node {
     pub(super) inner: Arc<Inner>,
@@ -34,7 +36,7 @@ pub(super) struct Inner {
     pub(super) config: NodeConfig,
     /// See [`Node::remember`].
     pub(super) headers: Mutex<Blooms>,
-    /// What logs were last asked for, for comparing nodes.
+    /// First filter of logs that was asked for, used to compare nodes.
     pub(super) filter: Mutex<Option<LogFilter>>,
     /// See [`Node::mistrusted`].
     mistrusted: AtomicU64,
@@ -50,7 +52,7 @@ impl Node {
         Self::connect_with(url, NodeConfig::default()).await
     }
 
-    /// As [`Node::connect`], with other limits.
+    /// Connects as [`Node::connect`] does, with other settings.
     ///
     /// # Errors
     /// As [`Node::connect`].
@@ -59,13 +61,12 @@ impl Node {
     }
 
     /// Connects to several nodes that are asked as if they were one: the best first, others when it fails, lags, disagrees
-    /// with the rest, or is slow for once. Those that are better named first are asked first among equals.
+    /// with the rest, or is slow. Among equals their order decides.
     ///
-    /// One that serves chain 1 is enough; the others are named in the log and tried again. Must be called within a tokio
-    /// runtime.
+    /// One that serves chain 1 is enough; the others are logged and tried again. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// [`NodeError::BadUrl`] of any of them; otherwise the first one's failure, when none of them is of use.
+    /// [`NodeError::BadUrl`] of any of them; otherwise the first one's failure if all fail.
     pub async fn connect_all<S: AsRef<str>>(urls: &[S], config: NodeConfig) -> Result<Self, NodeError> {
         let endpoints = urls.iter().map(|url| Endpoint::parse(url.as_ref())).collect::<Result<Vec<_>, _>>()?;
         if endpoints.is_empty() {
@@ -84,36 +85,27 @@ impl Node {
         Ok(node)
     }
 
-    /// The address of the node that is asked first, safe to show.
+    /// Returns the address of the node that is asked first, safe to show.
     pub fn endpoint(&self) -> &Endpoint {
-        let members = &self.inner.fleet.members;
-        self.inner
-            .fleet
-            .leader()
-            .map_or_else(|| members[0].connection.endpoint(), |member| member.connection.endpoint())
+        let fleet = &self.inner.fleet;
+        fleet.leader().unwrap_or(&fleet.members[0]).connection.endpoint()
     }
 
-    /// The same nodes, over the same connections, for requests that are more or less urgent.
+    /// Returns the same nodes, over the same connections, for requests of another urgency.
     #[must_use]
     pub fn at_urgency(&self, urgency: Urgency) -> Self {
         Self { inner: Arc::clone(&self.inner), urgency }
     }
 
-    /// What went over the wires so far.
+    /// Returns the traffic of all nodes so far.
     pub fn traffic(&self) -> Traffic {
-        let all = self.inner.fleet.members.iter().map(|member| member.connection.traffic());
-        all.fold(Traffic::default(), |sum, one| Traffic {
-            messages: sum.messages + one.messages,
-            calls: sum.calls + one.calls,
-            bytes_sent: sum.bytes_sent + one.bytes_sent,
-            bytes_received: sum.bytes_received + one.bytes_received,
-        })
+        self.inner.fleet.members.iter().map(|member| member.connection.traffic()).sum()
     }
 
     /// Checks that a node still serves chain 1: each is asked, one is enough.
     ///
     /// # Errors
-    /// The first one's [`NodeError::WrongChain`], or that it did not answer.
+    /// The first one's [`NodeError`].
     pub async fn check_chain(&self) -> Result<(), NodeError> {
         let mut first = None;
         for result in join_all(self.inner.fleet.members.iter().map(Member::check_chain)).await {
@@ -125,12 +117,12 @@ impl Node {
         first.map_or(Ok(()), Err)
     }
 
-    /// From here on what was read earlier counts as doubtful.
+    /// Notes that a node left out logs.
     pub(super) fn mistrust(&self) {
         self.inner.mistrusted.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How often a node was found to have left out logs: what was applied of its answers may be wrong.
+    /// Returns how often a node was found to have left out logs: state updated from its logs may be wrong.
     pub(crate) fn mistrusted(&self) -> u64 {
         self.inner.mistrusted.load(Ordering::Acquire)
     }
@@ -140,33 +132,11 @@ impl Node {
         self.ask(Class::Quick, |member| member.get(request)).await
     }
 
-    pub(super) async fn batch(&self, requests: &[Request]) -> Result<Vec<Result<Box<RawValue>, NodeError>>, NodeError> {
-        self.ask(Class::Quick, |member| member.connection.batch(requests)).await
-    }
-
-    /// Puts a question to the nodes; see [`Fleet`].
+    /// Asks the nodes a question; see [`Fleet`].
     pub(super) async fn ask<'a, T, F>(&'a self, class: Class, work: impl Fn(&'a Member) -> F) -> Result<T, NodeError>
     where
         F: Future<Output = Result<T, NodeError>>,
     {
-        self.ask_lender(class, false, work).await
+        gate::at(self.urgency, self.inner.fleet.ask(class, work)).await
     }
-
-    /// As [`Node::ask`]; with `lens` nodes that lend code are asked before others.
-    pub(super) async fn ask_lender<'a, T, F>(
-        &'a self,
-        class: Class,
-        lens: bool,
-        work: impl Fn(&'a Member) -> F,
-    ) -> Result<T, NodeError>
-    where
-        F: Future<Output = Result<T, NodeError>>,
-    {
-        gate::at(self.urgency, self.inner.fleet.ask(class, lens, work)).await
-    }
-}
-
-/// A lock whose holder cannot leave anything half-written.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

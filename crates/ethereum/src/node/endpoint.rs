@@ -1,4 +1,4 @@
-//! The address of a node, and what of it may be shown.
+//! The address of a node, and the part of it that may be shown.
 
 use std::{fmt, path::PathBuf};
 
@@ -6,7 +6,7 @@ use alloy::transports::http::reqwest::Url;
 
 use crate::NodeError;
 
-/// Where a node listens. `Display` and `Debug` show scheme and host only: paths, queries and user names carry API keys.
+/// The address of a node. `Display` and `Debug` show only scheme and host: paths, queries and user names contain API keys.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     address: Address,
@@ -14,7 +14,7 @@ pub struct Endpoint {
     host: String,
 }
 
-/// The whole address, secrets included.
+/// The whole address, including secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Address {
     /// `http://` or `https://`.
@@ -50,12 +50,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether the transport can push new heads.
+    /// Returns whether the transport can push new heads.
     pub fn can_subscribe(&self) -> bool {
         !matches!(self.address, Address::Http(_))
     }
 
-    /// Host and port, or `ipc`: what a node is called.
+    /// Returns host and port, or `ipc`: the name of a node.
     pub(crate) fn host(&self) -> String {
         self.host.clone()
     }
@@ -64,7 +64,7 @@ impl Endpoint {
         &self.address
     }
 
-    /// Removes from a text whatever in it could be a secret of this address, and shortens it.
+    /// Removes possible secrets of this address from a text, and shortens it.
     pub(crate) fn scrub(&self, text: &str) -> String {
         let mut text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
         let (Address::Http(url) | Address::Ws(url)) = &self.address else { return text };

@@ -1,170 +1,53 @@
-//! Several nodes as one: the best is asked, others when it fails or dawdles.
+//! Asks several nodes as if they were one: the best first, another when it fails or is slow.
 //!
-//! State and logs are asked for by block hash, so that it does not matter which node answers. A question is put to the node
-//! with the best score; a failure that is the node's own puts it to the next one. Where an answer takes longer than the
-//! slowest twentieth of a node's answers, a second node is asked as well and the first good answer counts; such second
-//! questions are at most one in [`QUESTIONS_PER_HEDGE`], after a few at once.
+//! State and logs are asked for by block hash, so that it does not matter which node answers. A question goes to the node with
+//! the best score, and to the next one if that node fails. If an answer takes longer than 95% of the node's answers, a second
+//! node is asked too and the first good answer counts. Such hedges are at most one in [`QUESTIONS_PER_HEDGE`] questions, with a
+//! few saved up.
 
 use std::{
-    sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
 
-use alloy::primitives::U64;
-use braid_primitives::CHAIN_ID;
 use futures::{StreamExt, stream::FuturesUnordered};
-use serde_json::json;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
-    client::{Connection, Request},
+    client::Connection,
     config::NodeConfig,
     endpoint::Endpoint,
-    health::{Class, Health, NodeFault},
-    wire::parse,
+    health::Class,
+    member::{Member, is_answer},
 };
 use crate::NodeError;
 
-/// Questions between two that are put to a second node for being slow.
-pub(super) const QUESTIONS_PER_HEDGE: usize = 10;
+/// Questions for each hedge.
+const QUESTIONS_PER_HEDGE: usize = 10;
 
-/// Most such second questions at once, saved up in quiet times.
+/// Most hedges that quiet times save up.
 const HEDGES_SAVED: usize = 10;
 
-/// A node below this score is unhealthy.
-const SOUND: u8 = 40;
+/// Score below which a node is unhealthy.
+const HEALTHY: u8 = 40;
 
-/// By how much another node must score better to be asked first instead.
+/// Difference in score by which another node must be better to be asked first instead.
 const CLEARLY_BETTER: u8 = 10;
 
-/// First pause before a question is put again after failures that pass.
+/// First pause before a question is asked again after transient failures; it triples each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest that a question waits for nodes that refuse to be asked so often.
+/// Longest time for which a question is asked again at nodes that limit their rate.
 const BUSY_PATIENCE: Duration = Duration::from_secs(5);
-
-/// One node of a fleet.
-pub(super) struct Member {
-    pub(super) connection: Connection,
-    /// Host and port, with a number where several share them; safe to show.
-    pub(super) name: String,
-    health: Mutex<Health>,
-    /// Whether whoever answers at the address said that it serves our chain. A lost connection may lead to someone else.
-    proven: AtomicBool,
-    /// Whether it lends code to an address for a call; not known until it was asked.
-    pub(super) lends_code: OnceLock<bool>,
-    /// Whether the lens's code makes many calls there; known once `lends_code` is.
-    pub(super) packs: OnceLock<bool>,
-    /// Whether words that are read by code lent to contracts are theirs; not known until some were compared.
-    pub(super) reads_words: OnceLock<bool>,
-    /// Whether it tells what calls touch; not known until it was asked and did not.
-    pub(super) tells_touched: OnceLock<bool>,
-}
-
-impl Member {
-    pub(super) fn health(&self) -> MutexGuard<'_, Health> {
-        // A panic elsewhere leaves counters behind that are at worst one off.
-        self.health.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Makes one request and reads its result.
-    pub(super) async fn get<T: serde::de::DeserializeOwned>(&self, request: &Request) -> Result<T, NodeError> {
-        parse(request.method, &self.connection.request(request).await?)
-    }
-
-    /// Makes sure that it serves our chain, once per connection.
-    pub(super) async fn prove(&self) -> Result<(), NodeError> {
-        if self.proven.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let got: u64 = self.get::<U64>(&Request { method: "eth_chainId", params: json!([]) }).await?.to();
-        if got != CHAIN_ID {
-            let endpoint = self.connection.endpoint().to_string();
-            return Err(NodeError::WrongChain { endpoint, got, expected: CHAIN_ID });
-        }
-        self.health().wrong_chain = None;
-        self.proven.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    /// Proves it again.
-    pub(super) async fn check_chain(&self) -> Result<(), NodeError> {
-        self.doubt();
-        // The proof that goes before every answer is all that is wanted.
-        self.answer(Class::Quick, std::future::ready(Ok(()))).await
-    }
-
-    fn doubt(&self) {
-        self.proven.store(false, Ordering::Release);
-    }
-
-    /// Works on a question, and notes how it went.
-    pub(super) async fn answer<T>(
-        &self,
-        class: Class,
-        work: impl Future<Output = Result<T, NodeError>>,
-    ) -> Result<T, NodeError> {
-        let asked_at = Instant::now();
-        let result = async {
-            self.prove().await?;
-            work.await
-        }
-        .await;
-        let before = self.fault();
-        match &result {
-            Err(error) if !is_answer(error) => {
-                if matches!(error, NodeError::Unreachable { .. } | NodeError::Timeout { .. }) {
-                    self.doubt();
-                }
-                self.health().failed(error, Instant::now());
-            }
-            _ => self.health().answered(class, asked_at.elapsed()),
-        }
-        self.tell(before.as_ref());
-        result
-    }
-
-    pub(super) fn fault(&self) -> Option<NodeFault> {
-        self.health().fault()
-    }
-
-    /// Notes something of its health, and says so in the log.
-    pub(super) fn update(&self, note: impl FnOnce(&mut Health)) {
-        let before = self.fault();
-        note(&mut self.health());
-        self.tell(before.as_ref());
-    }
-
-    /// Says in the log what became of a fault.
-    fn tell(&self, before: Option<&NodeFault>) {
-        let now = self.fault();
-        match (before, &now) {
-            (Some(_), None) => tracing::info!(node = self.name, "the node is well again"),
-            (before, Some(fault)) if before.map(NodeFault::name) != Some(fault.name()) => {
-                tracing::warn!(node = self.name, fault = fault.name(), why = %fault, "node unhealthy");
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Whether an error is the chain's answer to a call rather than a failure of the node.
-fn is_answer(error: &NodeError) -> bool {
-    matches!(error, NodeError::Rpc { method: "eth_call", .. }) && !error.is_of_the_block() && !error.is_a_rate_limit()
-}
 
 /// The nodes, in the order in which they were named.
 pub(super) struct Fleet {
     pub(super) members: Vec<Member>,
-    /// Who was best when last asked.
+    /// Index of the node that was best when last asked.
     leader: AtomicUsize,
-    /// Questions since the last ones that were put twice, up to what may be saved.
+    /// Questions that count towards further hedges.
     saved: AtomicUsize,
     attempts: u32,
-    /// For how long a question is put again to nodes that refuse to be asked so often.
     patience: Duration,
     /// See [`NodeConfig::hedge`].
     hedge: (Duration, Duration),
@@ -177,42 +60,37 @@ impl Fleet {
             let host = endpoint.host();
             let same = members.iter().filter(|other| other.connection.endpoint().host() == host).count();
             let name = if same == 0 { host } else { format!("{host}#{}", same + 1) };
-            members.push(Member {
-                connection: Connection::new(endpoint, config.timeout, config.concurrency),
-                name,
-                health: Mutex::default(),
-                proven: AtomicBool::new(false),
-                lends_code: OnceLock::new(),
-                packs: OnceLock::new(),
-                reads_words: OnceLock::new(),
-                tells_touched: OnceLock::new(),
-            });
+            members.push(Member::new(Connection::new(endpoint, config.timeout, config.concurrency), name));
         }
-        let saved = AtomicUsize::new(QUESTIONS_PER_HEDGE * HEDGES_SAVED);
-        let (leader, attempts) = (AtomicUsize::new(0), config.attempts.max(1));
-        Self { members, leader, saved, attempts, patience: config.timeout.min(BUSY_PATIENCE), hedge: config.hedge }
+        Self {
+            members,
+            leader: AtomicUsize::new(0),
+            saved: AtomicUsize::new(QUESTIONS_PER_HEDGE * HEDGES_SAVED),
+            attempts: config.attempts.max(1),
+            patience: config.timeout.min(BUSY_PATIENCE),
+            hedge: config.hedge,
+        }
     }
 
-    /// The node that is asked first now.
+    /// Returns the node that is asked first now.
     pub(super) fn leader(&self) -> Option<&Member> {
         self.ranked().first().copied()
     }
 
-    /// The nodes, best first. Who leads goes on leading until another is clearly better; among equals the order of their
-    /// names counts.
+    /// Returns the nodes, best first. The leader stays first until another node is clearly better; among equals their order
+    /// decides.
     pub(super) fn ranked(&self) -> Vec<&Member> {
         if let [only] = self.members.as_slice() {
             return vec![only];
         }
         let (now, led) = (Instant::now(), self.leader.load(Ordering::Relaxed));
-        let score = |(index, member): (usize, _)| {
-            let member: &Member = member;
+        let score = |(index, member): (usize, &Member)| {
             let own = member.health().score(now);
-            let kept = if index == led && own >= SOUND { CLEARLY_BETTER } else { 0 };
+            let kept = if index == led && own >= HEALTHY { CLEARLY_BETTER } else { 0 };
             (own.saturating_add(kept), index)
         };
         let mut scored: Vec<(u8, usize)> = self.members.iter().enumerate().map(score).collect();
-        // Scores of sound nodes that are close count as equal.
+        // Scores that are close count as equal.
         scored.sort_by_key(|(score, index)| (std::cmp::Reverse(score / CLEARLY_BETTER), *index));
         if let Some((_, best)) = scored.first()
             && self.leader.swap(*best, Ordering::Relaxed) != *best
@@ -223,21 +101,16 @@ impl Fleet {
         scored.iter().filter_map(|(_, index)| self.members.get(*index)).collect()
     }
 
-    /// Puts a question to the nodes until one answers; again after a short pause while the failures are of the passing kind.
-    pub(super) async fn ask<'a, T, F>(
-        &'a self,
-        class: Class,
-        lens: bool,
-        work: impl Fn(&'a Member) -> F,
-    ) -> Result<T, NodeError>
+    /// Asks a question until a node answers; again after a pause while the failures are transient.
+    pub(super) async fn ask<'a, T, F>(&'a self, class: Class, work: impl Fn(&'a Member) -> F) -> Result<T, NodeError>
     where
         F: Future<Output = Result<T, NodeError>>,
     {
         let (mut pause, mut attempt, since) = (FIRST_PAUSE, 1, Instant::now());
         loop {
-            match self.round(class, lens, &work).await {
-                // The next message waits until the node is ready for it.
-                Err(error) if error.is_a_rate_limit() && since.elapsed() < self.patience => {
+            match self.round(class, &work).await {
+                // The next message waits until the node's pace allows it.
+                Err(error) if error.is_rate_limit() && since.elapsed() < self.patience => {
                     tracing::debug!(%error, "asking more slowly");
                     sleep(FIRST_PAUSE).await;
                 }
@@ -252,20 +125,16 @@ impl Fleet {
     }
 
     /// Asks each node at most once.
-    async fn round<'a, T, F>(
-        &'a self,
-        class: Class,
-        lens: bool,
-        work: &impl Fn(&'a Member) -> F,
-    ) -> Result<T, NodeError>
+    async fn round<'a, T, F>(&'a self, class: Class, work: &impl Fn(&'a Member) -> F) -> Result<T, NodeError>
     where
         F: Future<Output = Result<T, NodeError>>,
     {
         let mut ranked = self.ranked();
-        if lens {
-            ranked.sort_by_key(|member| member.lends_code.get() == Some(&false));
+        if class == Class::Overridden {
+            ranked.sort_by_key(|member| member.overrides_code.get() == Some(&false));
         }
-        self.note_question();
+        self.save_question();
+        let attempt = |member: &'a Member| async move { (member, member.answer(class, work(member)).await) };
         let mut waiting = ranked.into_iter().peekable();
         let mut running = FuturesUnordered::new();
         let mut asked: Vec<(&Member, Instant)> = Vec::new();
@@ -280,9 +149,9 @@ impl Fleet {
                 let tail = member.health().tail(class).unwrap_or(self.hedge.1).max(self.hedge.0);
                 hedge_at = Some(Instant::now() + tail);
                 asked.push((member, Instant::now()));
-                running.push(attempt(member, class, work));
+                running.push(attempt(member));
             }
-            let second = waiting.peek().copied().filter(|next| next.health().score(Instant::now()) >= SOUND);
+            let second = waiting.peek().copied().filter(|next| next.health().score(Instant::now()) >= HEALTHY);
             let done = match (hedge_at, second) {
                 (Some(at), Some(second)) => tokio::select! {
                     biased;
@@ -294,7 +163,7 @@ impl Fleet {
                             second.health().hedged += 1;
                             tracing::debug!(node = second.name, "asking a second node: the first is slow");
                             asked.push((second, Instant::now()));
-                            running.push(attempt(second, class, work));
+                            running.push(attempt(second));
                         }
                         continue;
                     }
@@ -315,40 +184,32 @@ impl Fleet {
         }
     }
 
-    fn note_question(&self) {
+    /// Counts a question towards further hedges.
+    fn save_question(&self) {
         let most = QUESTIONS_PER_HEDGE * HEDGES_SAVED;
         let more = |saved: usize| (saved < most).then_some(saved + 1);
-        // An update that is refused finds the savings full.
+        // Refused when the most is saved.
         let _ = self.saved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 
+    /// Returns whether a hedge is allowed, and pays for it.
     fn may_hedge(&self) -> bool {
         let pay = |saved: usize| saved.checked_sub(QUESTIONS_PER_HEDGE);
         self.saved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay).is_ok()
     }
 }
 
-async fn attempt<'a, T, F>(
-    member: &'a Member,
-    class: Class,
-    work: &impl Fn(&'a Member) -> F,
-) -> (&'a Member, Result<T, NodeError>)
-where
-    F: Future<Output = Result<T, NodeError>>,
-{
-    (member, member.answer(class, work(member)).await)
-}
-
-/// Of the failures of several nodes, the one to tell: one that does not have the block says less than one that broke.
+/// Returns the more informative of two nodes' failures: a missing block says less than a broken node.
 fn more_telling(before: Option<NodeError>, error: NodeError) -> NodeError {
-    match before {
-        Some(NodeError::Pruned { endpoint, first_block }) => match error {
-            NodeError::Pruned { first_block: other, .. } if other < first_block => error,
-            NodeError::Pruned { .. } => NodeError::Pruned { endpoint, first_block },
-            _ => error,
-        },
-        Some(before) if matches!(error, NodeError::UnknownBlock { .. } | NodeError::Unsupported { .. }) => before,
-        _ => error,
+    match (before, error) {
+        (Some(NodeError::Pruned { endpoint, first_block }), NodeError::Pruned { first_block: other, .. })
+            if other >= first_block =>
+        {
+            NodeError::Pruned { endpoint, first_block }
+        }
+        (Some(NodeError::Pruned { .. }) | None, error) => error,
+        (Some(before), NodeError::UnknownBlock { .. } | NodeError::Unsupported { .. }) => before,
+        (_, error) => error,
     }
 }
 
@@ -361,7 +222,7 @@ mod tests {
         let soon = Duration::from_millis(1);
         let config = NodeConfig { hedge: (soon, soon), ..NodeConfig::default() };
         let fleet = Fleet::new((0..count).map(endpoint).collect(), &config);
-        fleet.members.iter().for_each(|member| member.proven.store(true, Ordering::Release));
+        fleet.members.iter().for_each(|member| member.set_proven(true));
         fleet
     }
 
@@ -373,7 +234,7 @@ mod tests {
     async fn a_failure_puts_the_question_to_the_next_node_and_the_first_is_asked_last_from_then_on() {
         let fleet = fleet(3);
         let ask = || {
-            fleet.ask(Class::Quick, false, |member| async move {
+            fleet.ask(Class::Quick, |member| async move {
                 if member.name.starts_with("node0") { Err(failure()) } else { Ok(member.name.clone()) }
             })
         };
@@ -388,7 +249,7 @@ mod tests {
     #[tokio::test]
     async fn when_the_first_dawdles_a_second_is_asked_and_the_first_good_answer_counts() {
         let fleet = fleet(2);
-        let answer = fleet.ask(Class::Heavy, false, |member| async move {
+        let answer = fleet.ask(Class::Heavy, |member| async move {
             if member.name.starts_with("node0") {
                 std::future::pending::<()>().await;
             }
@@ -403,11 +264,11 @@ mod tests {
         let fleet = fleet(2);
         let mut hedged = 0;
         for _ in 0..200 {
-            fleet.note_question();
+            fleet.save_question();
             hedged += u32::from(fleet.may_hedge());
         }
         assert_eq!(hedged, 29, "ten that were saved, and a tenth of the 199 after the first");
-        (0..10_000).for_each(|_| fleet.note_question());
+        (0..10_000).for_each(|_| fleet.save_question());
         assert_eq!((0..100).filter(|_| fleet.may_hedge()).count(), HEDGES_SAVED, "quiet times save no more");
     }
 
@@ -415,7 +276,7 @@ mod tests {
     async fn a_call_that_reverts_is_an_answer_and_asked_of_nobody_else() {
         let fleet = fleet(2);
         let revert = || NodeError::Rpc { method: "eth_call", code: 3, message: "execution reverted".into() };
-        let answer = fleet.ask(Class::Heavy, false, |_| async { Err::<(), _>(revert()) });
+        let answer = fleet.ask(Class::Heavy, |_| async { Err::<(), _>(revert()) });
         assert_eq!(answer.await.unwrap_err(), revert());
         assert_eq!((fleet.members[0].health().failed, fleet.members[1].health().asked), (0, 0));
     }
@@ -424,12 +285,12 @@ mod tests {
     async fn a_node_without_the_block_leads_to_one_that_has_it() {
         let fleet = fleet(2);
         let hash = Default::default();
-        let answer = fleet.ask(Class::Heavy, false, |member| async move {
+        let answer = fleet.ask(Class::Heavy, |member| async move {
             if member.name.starts_with("node0") { Err(NodeError::UnknownBlock { hash }) } else { Ok(7) }
         });
         assert_eq!(answer.await.unwrap(), 7);
         assert_eq!(fleet.leader().unwrap().name, "node0.example", "that is no failure of its own");
-        let nobody = fleet.ask(Class::Heavy, false, |_| async { Err::<(), _>(NodeError::UnknownBlock { hash }) });
+        let nobody = fleet.ask(Class::Heavy, |_| async { Err::<(), _>(NodeError::UnknownBlock { hash }) });
         assert_eq!(nobody.await.unwrap_err(), NodeError::UnknownBlock { hash });
     }
 

@@ -1,8 +1,8 @@
-//! Lets requests to one node through: so many at once, more to a node that is far away, and no faster than it answers.
+//! Bounds the requests to one node: how many at once, more for a node that is far away, and how fast.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::{Instant, sleep},
@@ -14,37 +14,37 @@ tokio::task_local! {
     static URGENCY: Urgency;
 }
 
-/// Works on something whose requests are that urgent, or less where it is part of something less urgent.
+/// Runs work whose requests have an urgency, or the lower one of the work around it.
 pub(super) async fn at<T>(urgency: Urgency, work: impl Future<Output = T>) -> T {
     let around = URGENCY.try_with(|around| *around).unwrap_or_default();
     URGENCY.scope(urgency.max(around), work).await
 }
 
-/// Works on something that nobody waits for.
+/// Runs work that nobody waits for.
 pub(crate) async fn in_background<T>(work: impl Future<Output = T>) -> T {
     at(Urgency::Background, work).await
 }
 
-/// What a request holds while it is under way.
+/// Permits of a request under way.
 pub(super) struct Permits<'a> {
     _background: Option<SemaphorePermit<'a>>,
     _any: Option<SemaphorePermit<'a>>,
 }
 
-/// A node is far away where no answer took less. What it can be asked for in a second then depends on how many requests are under way.
+/// Latency from which a node is far away: what it can be asked in a second then depends on the requests under way.
 const FAR: Duration = Duration::from_millis(20);
 
-/// After so many answers it is decided whether a node is far away.
+/// Answers after which it is decided whether a node is far away, by the quickest.
 const ANSWERS: usize = 4;
 
-/// How many times as many requests may be under way to a node that is far away.
+/// Factor by which more requests may be under way to a node that is far away.
 pub(super) const FAR_TIMES: usize = 4;
 
-/// The way to one node.
+/// The gate of one node.
 pub(super) struct Gate {
     node: String,
     any: Semaphore,
-    /// Requests that nobody waits for leave room for others.
+    /// Fewer permits for background requests, so that they leave room for others.
     background: Semaphore,
     concurrency: usize,
     distance: Mutex<Distance>,
@@ -67,7 +67,7 @@ impl Gate {
 
     /// Notes how long an answer took. Once the node is known to be far away, more requests may be under way.
     pub(super) fn took(&self, took: Duration) {
-        let mut distance = self.distance.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut distance = self.distance.lock();
         if distance.answers == ANSWERS {
             return;
         }
@@ -81,14 +81,15 @@ impl Gate {
         }
     }
 
-    /// Waits until a message of so many calls may be sent; nothing where somebody would wait for longer than `longest`.
+    /// Waits until a message of so many calls may be sent; `None` if a request that is not background would wait longer than
+    /// `longest`.
     pub(super) async fn enter(&self, calls: usize, longest: Duration) -> Option<Permits<'_>> {
         let since = Instant::now();
         let urgency = URGENCY.try_with(|urgency| *urgency).unwrap_or_default();
         // Nobody closes a semaphore.
         let background = if urgency == Urgency::Background { self.background.acquire().await.ok() } else { None };
         loop {
-            let taken = self.pace().take(calls, urgency, Instant::now());
+            let taken = self.pace.lock().take(calls, urgency, Instant::now());
             let Err(wait) = taken else { break };
             if urgency != Urgency::Background && since.elapsed() + wait > longest {
                 return None;
@@ -98,42 +99,38 @@ impl Gate {
         Some(Permits { _background: background, _any: self.any.acquire().await.ok() })
     }
 
-    /// Most calls in a message, so that what is more urgent does not wait long behind it.
+    /// Returns the most calls of a message, so that urgent requests do not wait long behind it.
     pub(super) fn most_calls(&self) -> usize {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]
-        self.pace().rate().map_or(usize::MAX, |rate| (rate / 4.0).max(1.0) as usize)
+        self.pace.lock().rate().map_or(usize::MAX, |rate| (rate / 4.0).max(1.0) as usize)
     }
 
-    /// Calls a second, where the node limits them.
+    /// Returns the calls a second, if the node limits them.
     pub(super) fn rate(&self) -> Option<f64> {
-        self.pace().rate()
+        self.pace.lock().rate()
     }
 
-    /// Begins with a rate that was kept to earlier.
+    /// Starts from a stored rate.
     pub(super) fn recall(&self, calls_per_s: f64) {
-        self.pace().recall(calls_per_s);
+        self.pace.lock().recall(calls_per_s);
     }
 
+    /// Notes that calls were answered.
     pub(super) fn answered(&self, calls: usize) {
-        self.pace().answered(calls, Instant::now());
+        self.pace.lock().answered(calls, Instant::now());
     }
 
-    /// The node refused to be asked more often, and may have said when to come back.
-    pub(super) fn refused(&self, sent_at: Instant, told: Option<Duration>) {
-        let mut pace = self.pace();
-        if pace.refused(sent_at, told, Instant::now()) {
+    /// Notes a rate limit; `retry_after` is the pause that the node asked for.
+    pub(super) fn refused(&self, sent_at: Instant, retry_after: Option<Duration>) {
+        let mut pace = self.pace.lock();
+        if pace.refused(sent_at, retry_after, Instant::now()) {
             let calls_per_second = pace.rate().unwrap_or_default();
             tracing::warn!(
                 node = self.node,
                 calls_per_second,
-                "the node limits how often it is asked: it is asked more slowly"
+                "the node limits the rate of calls: it is asked more slowly"
             );
         }
-    }
-
-    fn pace(&self) -> MutexGuard<'_, Pace> {
-        // A panic elsewhere leaves a rate behind that is at worst not the best.
-        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

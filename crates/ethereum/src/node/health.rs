@@ -1,5 +1,4 @@
-//! How well one of several nodes does: errors, latency, lag, faults, and one number that all of it makes. Pure: the time
-//! comes in as a value.
+//! A node's health: errors, latency, lag and faults, and the score that they make. Pure: times are arguments.
 
 use std::{collections::VecDeque, fmt, time::Duration};
 
@@ -7,34 +6,36 @@ use tokio::time::Instant;
 
 use crate::NodeError;
 
-/// How many latencies of a kind are kept.
+/// Latencies that are kept of each kind.
 const SAMPLES: usize = 64;
 
-/// So many samples are needed before a tail is spoken of.
+/// Latencies needed for a tail.
 const ENOUGH_SAMPLES: usize = 8;
 
-/// Weight of the newest outcome in the share of failures.
+/// Weight of the newest outcome in the average share of failures.
 const NEWEST_WEIGHT: f64 = 0.2;
 
-/// First and longest pause after failures in a row; each failure doubles it.
+/// First and longest rest after failures in a row; each failure doubles it.
 const RESTS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
-/// The best score of a node that rests.
+/// Highest score of a node that rests.
 const RESTING: u8 = 15;
 
-/// Refusals in a row for being asked too often after which a node counts as failing.
+/// Rate limits in a row after which a node counts as failing.
 const BUSY_IN_A_ROW: u32 = 16;
 
-/// Two kinds of requests that take different times: a header is found at once, calls and logs are worked out.
+/// Kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Headers, chain ids, single words.
     Quick,
-    /// Calls and logs.
+    /// Calls and logs, which take longer.
     Heavy,
+    /// Calls with overridden code: as heavy, and asked first of nodes that support overrides.
+    Overridden,
 }
 
-/// What is the matter with a node.
+/// A fault of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeFault {
     /// It serves another chain.
@@ -42,7 +43,7 @@ pub enum NodeFault {
         /// The chain id that it reports.
         got: u64,
     },
-    /// At this height its block is not the one that the others have.
+    /// At this height its block differs from that of the other nodes.
     Disagrees {
         /// Height of the block.
         height: u64,
@@ -52,20 +53,20 @@ pub enum NodeFault {
         /// Height of the block.
         height: u64,
     },
-    /// Its last answers were failures.
+    /// Its latest answers were failures.
     Failing {
-        /// The newest of them in words; never more of a URL than scheme and host.
+        /// The newest failure; shows at most scheme and host of a URL.
         why: String,
     },
-    /// Its head is so many blocks behind the others'.
+    /// Its head is behind that of the other nodes.
     Behind {
-        /// Blocks.
+        /// Number of blocks.
         blocks: u64,
     },
 }
 
 impl NodeFault {
-    /// A word for it, for metrics and readiness.
+    /// Returns a word for it, for metrics and readiness.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::WrongChain { .. } => "wrong_chain",
@@ -76,7 +77,7 @@ impl NodeFault {
         }
     }
 
-    /// The best score that a node with this fault has.
+    /// Returns the highest score of a node with this fault.
     const fn cap(&self) -> u8 {
         match self {
             Self::WrongChain { .. } => 0,
@@ -92,7 +93,9 @@ impl fmt::Display for NodeFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::WrongChain { got } => write!(f, "it serves chain {got}"),
-            Self::Disagrees { height } => write!(f, "its block at height {height} is not the others'"),
+            Self::Disagrees { height } => {
+                write!(f, "its block at height {height} differs from that of the other nodes")
+            }
             Self::MissingLogs { height } => write!(f, "it left out logs of the block at height {height}"),
             Self::Failing { why } => f.write_str(why),
             Self::Behind { blocks } => write!(f, "its head is {blocks} blocks behind"),
@@ -112,7 +115,7 @@ impl Latencies {
         self.0.push_back(latency);
     }
 
-    /// The latency that a share of the samples, in hundredths, does not exceed.
+    /// Returns the latency that `percent` of the samples do not exceed.
     fn percentile(&self, percent: usize) -> Option<Duration> {
         let mut sorted: Vec<Duration> = self.0.iter().copied().collect();
         sorted.sort_unstable();
@@ -120,15 +123,15 @@ impl Latencies {
     }
 }
 
-/// Upper bounds of [`CallTimes`], in seconds; what took longer is in a last bucket of its own.
+/// Upper bounds of the buckets of [`CallTimes`], in seconds; a last bucket holds longer times.
 pub const CALL_SECONDS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
 
-/// How long a node's answers took since the start.
+/// Durations of a node's answers since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallTimes {
-    /// How many took at most each of [`CALL_SECONDS`] and more than the one before.
+    /// Answers that took at most each of [`CALL_SECONDS`] and more than the bound before.
     pub buckets: [u64; CALL_SECONDS.len() + 1],
-    /// All of them together.
+    /// Sum of all durations.
     pub total: Duration,
 }
 
@@ -140,53 +143,53 @@ impl CallTimes {
     }
 }
 
-/// What is known of one node.
+/// The health of one node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Health {
-    /// How long its answers took.
+    /// Durations of its answers.
     pub(super) calls: CallTimes,
     failed_share: f64,
     in_a_row: u32,
     rests_until: Option<Instant>,
-    quick: Latencies,
-    heavy: Latencies,
+    /// Latencies of quick and of heavy requests.
+    latencies: [Latencies; 2],
     /// Height of the newest block that it reported.
     pub(super) head: Option<u64>,
-    /// Chain that it reported, where that is not ours.
+    /// Chain that it reported, if it is not ours.
     pub(super) wrong_chain: Option<u64>,
-    /// Height at which it differs from the others.
+    /// Height at which its block differs from the others'.
     pub(super) disagrees: Option<u64>,
     /// Height at which it left out logs.
     pub(super) missing_logs: Option<u64>,
-    /// Blocks behind the others, where that is too many.
+    /// Blocks behind the others, if too many.
     pub(super) behind: Option<u64>,
     failing: Option<String>,
     /// Questions put to it.
     pub(super) asked: u64,
     /// Questions that it failed to answer.
     pub(super) failed: u64,
-    /// Questions put to it because another one was slow.
+    /// Questions put to it because another node was slow.
     pub(super) hedged: u64,
 }
 
 impl Health {
-    /// It answered, after so long.
+    /// Notes an answer.
     pub(super) fn answered(&mut self, class: Class, latency: Duration) {
         self.asked += 1;
         self.calls.push(latency);
-        self.latencies(class).push(latency);
+        self.latencies[kind(class)].push(latency);
         self.failed_share *= 1.0 - NEWEST_WEIGHT;
         self.in_a_row = 0;
         self.rests_until = None;
         self.failing = None;
     }
 
-    /// It failed to answer. What says nothing of its health (a block that it may not have yet) is not counted.
+    /// Notes a failure. Errors that say nothing of the node's health, such as an unknown block, are not counted.
     pub(super) fn failed(&mut self, error: &NodeError, now: Instant) {
         self.asked += 1;
         match error {
             NodeError::UnknownBlock { .. } | NodeError::Unsupported { .. } | NodeError::Pruned { .. } => return,
-            // A limit that is learnt.
+            // A limit, which is learnt.
             error if error.is_too_large() => return,
             NodeError::WrongChain { got, .. } => self.wrong_chain = Some(*got),
             NodeError::MissingLogs { number, .. } => self.missing_logs = Some(*number),
@@ -195,51 +198,49 @@ impl Health {
         self.failed += 1;
         self.failed_share = self.failed_share * (1.0 - NEWEST_WEIGHT) + NEWEST_WEIGHT;
         self.in_a_row = self.in_a_row.saturating_add(1);
-        // An error in the answer's place may be the request's fault: it takes several to rest a node.
+        // A JSON-RPC error may be the request's fault: a node rests only after several.
         let lenient = matches!(error, NodeError::Rpc { .. });
         if lenient && self.in_a_row < 4 {
             return;
         }
-        // To be asked less often is no fault, unless it answers nothing at all any more.
-        let busy = error.is_a_rate_limit() && self.in_a_row < BUSY_IN_A_ROW;
+        // A rate limit is no fault, unless the node answers nothing at all any more.
+        let busy = error.is_rate_limit() && self.in_a_row < BUSY_IN_A_ROW;
         let doubled = RESTS.0.saturating_mul(1 << self.in_a_row.saturating_sub(1).min(10));
         self.rests_until = Some(now + doubled.min(RESTS.1));
         self.failing = (!busy).then(|| error.to_string());
     }
 
-    /// Another one answered first, when this one had been asked for so long.
+    /// Notes that another node answered first, after this one had been asked for `latency`.
     pub(super) fn overtaken(&mut self, class: Class, latency: Duration) {
         self.asked += 1;
-        self.latencies(class).push(latency);
+        self.latencies[kind(class)].push(latency);
     }
 
-    /// How long an answer of this kind may take before another node is asked as well: the slowest twentieth.
+    /// Returns the latency after which a second node is asked: the 95th percentile.
     pub(super) fn tail(&self, class: Class) -> Option<Duration> {
-        let latencies = match class {
-            Class::Quick => &self.quick,
-            Class::Heavy => &self.heavy,
-        };
+        let latencies = &self.latencies[kind(class)];
         (latencies.0.len() >= ENOUGH_SAMPLES).then(|| latencies.percentile(95)).flatten()
     }
 
-    /// The worst that is the matter with it.
+    /// Returns the worst fault.
     pub(super) fn fault(&self) -> Option<NodeFault> {
-        None.or_else(|| self.wrong_chain.map(|got| NodeFault::WrongChain { got }))
+        let wrong_chain = self.wrong_chain.map(|got| NodeFault::WrongChain { got });
+        wrong_chain
             .or_else(|| self.disagrees.map(|height| NodeFault::Disagrees { height }))
             .or_else(|| self.missing_logs.map(|height| NodeFault::MissingLogs { height }))
             .or_else(|| self.failing.clone().map(|why| NodeFault::Failing { why }))
             .or_else(|| self.behind.map(|blocks| NodeFault::Behind { blocks }))
     }
 
-    /// Whether it failed so often that it is left alone for a moment.
+    /// Returns whether it failed so often that it is not asked for a while.
     pub(super) fn rests(&self, now: Instant) -> bool {
         self.rests_until.is_some_and(|until| now < until)
     }
 
-    /// How good it is, 0 to 100: up to 60 are lost by failures, up to 30 by latency, and a fault caps what is left. A node
-    /// whose rest is over has another try.
+    /// Returns the score, 0 to 100: failures cost up to 60, latency up to 30, and a fault caps the rest. A failing node whose
+    /// rest is over is tried again, uncapped.
     pub(super) fn score(&self, now: Instant) -> u8 {
-        let median = self.heavy.percentile(50).max(self.quick.percentile(50)).unwrap_or_default();
+        let median = self.latencies.iter().filter_map(|latencies| latencies.percentile(50)).max().unwrap_or_default();
         let slow = (median.as_secs_f64() * 15.0).min(30.0);
         let score = 100.0 - 60.0 * self.failed_share - slow;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=100")]
@@ -251,12 +252,13 @@ impl Health {
             None => score,
         }
     }
+}
 
-    fn latencies(&mut self, class: Class) -> &mut Latencies {
-        match class {
-            Class::Quick => &mut self.quick,
-            Class::Heavy => &mut self.heavy,
-        }
+/// Returns the index of a class's latencies.
+const fn kind(class: Class) -> usize {
+    match class {
+        Class::Quick => 0,
+        Class::Heavy | Class::Overridden => 1,
     }
 }
 

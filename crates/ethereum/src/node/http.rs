@@ -1,4 +1,4 @@
-//! The HTTP transport under alloy's client: one POST per packet, and no answer is taken for another's.
+//! The HTTP transport of alloy's client: sends one POST per packet, and checks that the answer is to that packet.
 
 use std::{
     task::{Context, Poll},
@@ -13,7 +13,7 @@ use alloy::{
     },
 };
 
-/// Largest answer that is read, in bytes; a longer one is an error.
+/// Largest answer that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
 
 /// Sends packets to one URL.
@@ -33,10 +33,11 @@ impl Http {
         let mut response = self.client.post(self.url).json(&packet).send().await.map_err(custom)?;
         let status = response.status();
         if matches!(status.as_u16(), 429 | 413) {
-            // Whatever the body says, the status says more.
-            let told = response.headers().get("retry-after").and_then(|told| told.to_str().ok()?.trim().parse().ok());
-            let told = told.map(Duration::from_secs);
-            return Err(TransportErrorKind::http_error_with_retry_after(status.as_u16(), String::new(), told));
+            // The status says more than the body.
+            let retry_after =
+                response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.trim().parse().ok());
+            let retry_after = retry_after.map(Duration::from_secs);
+            return Err(TransportErrorKind::http_error_with_retry_after(status.as_u16(), String::new(), retry_after));
         }
         let mut body = Vec::new();
         while let Some(part) = response.chunk().await.map_err(custom)? {
@@ -47,19 +48,18 @@ impl Http {
         }
         match serde_json::from_slice::<ResponsePacket>(&body) {
             Ok(answer) if status.is_success() || is_error(&answer) => check_ids(&packet, answer),
-            _ if !status.is_success() => Err(TransportErrorKind::http_error(status.as_u16(), String::new())),
-            Ok(_) => Err(TransportErrorKind::http_error(status.as_u16(), String::new())),
-            Err(error) => Err(RpcError::DeserError { err: error, text: String::new() }),
+            Err(error) if status.is_success() => Err(RpcError::DeserError { err: error, text: String::new() }),
+            _ => Err(TransportErrorKind::http_error(status.as_u16(), String::new())),
         }
     }
 }
 
-/// An error served with a failing status still says more than the status; anything else of a failing status is not read.
+/// Returns whether an answer is a JSON-RPC error, which says more than a failing status.
 fn is_error(answer: &ResponsePacket) -> bool {
     answer.as_single().is_some_and(|single| single.payload.is_error())
 }
 
-/// An answer that carries another request's id is not an answer. A failure without an id speaks of the whole packet.
+/// Checks that an answer has the packet's id. An error without an id is about the whole packet.
 fn check_ids(packet: &RequestPacket, answer: ResponsePacket) -> Result<ResponsePacket, TransportError> {
     let Some(single) = answer.as_single() else { return Ok(answer) };
     if packet.as_single().is_some_and(|request| *request.id() == single.id) {

@@ -1,25 +1,23 @@
-//! What nodes were found to allow, kept in the data directory: a restart does not have to be refused again.
+//! Stores the limits of nodes in the data directory, so that they need not be learnt again after a restart.
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use braid_store::node_limits::{self, NodeLimits};
+use parking_lot::Mutex;
 
-use super::{
-    connect::{Node, lock},
-    fleet::Member,
-};
+use super::{connect::Node, member::Member};
 
-/// How often it is looked whether there is something new to keep.
+/// How often changed limits are stored.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// A rate has to move by more than this share of itself to be kept anew: it never stands still.
+/// Share by which a rate must change to be stored again; it changes all the time.
 const RATE_MOVES: f64 = 0.25;
 
-/// The file's directory, and what is in it of these nodes.
+/// The stored limits of these nodes.
 #[derive(Clone)]
 pub struct KeptLimits {
     dir: PathBuf,
@@ -27,20 +25,20 @@ pub struct KeptLimits {
 }
 
 impl Node {
-    /// Begins with what earlier starts found these nodes to allow, and keeps in `dir` what is found from now on, for as long as anyone holds
-    /// the nodes. Must be called within a tokio runtime.
+    /// Starts from the limits that a data directory holds of these nodes, and stores changes there while anything holds the
+    /// nodes. Must be called within a tokio runtime.
     pub fn keep_limits_in(&self, dir: &Path) -> KeptLimits {
         let kept = node_limits::load(dir, now_s()).unwrap_or_else(|error| {
-            tracing::warn!(%error, "what nodes allow is learnt anew");
+            tracing::warn!(%error, "the stored limits of nodes cannot be read: they are learnt again");
             Vec::new()
         });
         for (member, name) in self.named() {
             let Some(limits) = kept.iter().find(|limits| limits.node == name) else { continue };
-            member.connection.limits.learnt().recall(limits);
+            member.connection.limits.lock().recall(limits);
             if let Some(rate) = limits.calls_per_s {
                 member.connection.gate.recall(rate.into());
             }
-            tracing::info!(node = member.name, "what the node allows is known from an earlier start");
+            tracing::info!(node = member.name, "the node's limits are known from an earlier start");
         }
         let limits = KeptLimits { dir: dir.to_owned(), kept: Arc::new(Mutex::new(kept)) };
         let (weak, keeper, urgency) = (Arc::downgrade(&self.inner), limits.clone(), self.urgency);
@@ -54,7 +52,7 @@ impl Node {
         limits
     }
 
-    /// The nodes, each with scheme, host and port, and a number where several share them.
+    /// Returns the nodes, each with scheme, host and port, and a number if several share them.
     fn named(&self) -> impl Iterator<Item = (&Member, String)> {
         self.inner.fleet.members.iter().map(|member| {
             let endpoint = member.connection.endpoint();
@@ -65,13 +63,13 @@ impl Node {
 }
 
 impl KeptLimits {
-    /// Writes what was found since it was last written.
+    /// Stores the limits that changed.
     pub async fn keep(&self, node: &Node) {
         let now_s = now_s();
         let found: Vec<NodeLimits> = {
-            let kept = lock(&self.kept);
+            let kept = self.kept.lock();
             let found = node.named().map(|(member, name)| {
-                let limits = member.connection.limits.learnt().found();
+                let limits = member.connection.limits.lock().found();
                 #[allow(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,
@@ -89,17 +87,17 @@ impl KeptLimits {
         let saved = tokio::task::spawn_blocking(move || node_limits::save(&dir, &news, now_s)).await;
         match saved {
             Ok(Ok(())) => {
-                let mut kept = lock(&self.kept);
+                let mut kept = self.kept.lock();
                 kept.retain(|kept| found.iter().all(|limits| limits.node != kept.node));
                 kept.extend(found);
             }
-            Ok(Err(error)) => tracing::debug!(%error, "what nodes allow could not be kept"),
-            Err(error) => tracing::debug!(%error, "what nodes allow could not be kept"),
+            Ok(Err(error)) => tracing::debug!(%error, "the limits of nodes could not be stored"),
+            Err(error) => tracing::debug!(%error, "the limits of nodes could not be stored"),
         }
     }
 }
 
-/// Whether what was found of a node differs from what is kept of it.
+/// Returns whether a node's limits differ from the stored ones.
 fn is_news(found: &NodeLimits, kept: Option<&NodeLimits>) -> bool {
     let nothing = NodeLimits { node: found.node.clone(), ..NodeLimits::default() };
     let kept = kept.unwrap_or(&nothing);
@@ -109,7 +107,7 @@ fn is_news(found: &NodeLimits, kept: Option<&NodeLimits>) -> bool {
     of_sizes != *kept || (now - before).abs() > before * RATE_MOVES
 }
 
-#[expect(clippy::disallowed_methods, reason = "the rim: what was learnt of a node is forgotten after a week")]
+#[expect(clippy::disallowed_methods, reason = "the rim: stored limits expire after a week")]
 fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

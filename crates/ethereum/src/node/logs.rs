@@ -1,36 +1,39 @@
-//! The logs of blocks, and whether a node's list of them is whole: what its block's bloom speaks against is checked against
+//! Reads the logs of blocks, and checks them against the blocks' blooms; a list that contradicts its bloom is checked against
 //! the receipts.
 
-use alloy::{
-    primitives::{Bloom, U64},
-    rpc::types::Log as RpcLog,
-};
-use braid_primitives::{B256, Block};
+use alloy::{primitives::U64, rpc::types::Log as RpcLog};
+use braid_primitives::Block;
 use serde_json::json;
 
 use super::{
     blooms::{Verdict, judge},
     client::Request,
-    connect::{Node, lock},
-    fee_history,
-    fleet::Member,
+    connect::Node,
+    fee_history::{self, FeeHistory},
     health::Class,
-    receipts::{self, BlockLogs},
-    wire::{LogFilter, PlacedLog, parse, place_logs},
+    member::Member,
+    receipts,
+    wire::{LogFilter, PlacedLog, check_block, parse, place_logs},
 };
 use crate::NodeError;
 
 const LOGS: &str = "eth_getLogs";
+const COUNT: &str = "eth_getBlockTransactionCountByHash";
+
+/// The logs of a block and, on request, the fee history up to it.
+#[derive(Clone, Debug)]
+pub struct BlockLogs {
+    /// The block's logs in order.
+    pub logs: Vec<PlacedLog>,
+    /// Fee history up to the block, if the node returned one.
+    pub fees: Option<FeeHistory>,
+}
 
 impl Node {
-    fn bloom_of(&self, block_hash: B256) -> Option<Bloom> {
-        lock(&self.inner.headers).get(block_hash)
-    }
-
-    /// The logs of one block by hash, and on demand the fee history up to it, in one message.
+    /// Returns the logs of one block by hash and, if `fees`, the fee history up to it, in one message.
     ///
-    /// Some nodes answer a hash that they do not know with no logs at all; so the block's transaction count is asked for
-    /// along with them, which is null then. Where the block's header was seen, the logs are held against its bloom.
+    /// Some nodes answer an unknown hash with no logs; so the block's transaction count is asked for too, which is null then.
+    /// If the block's header was seen, the logs are checked against its bloom.
     ///
     /// # Errors
     /// [`NodeError::UnknownBlock`] when no node has the block, [`NodeError::MissingLogs`] when logs were left out.
@@ -39,7 +42,7 @@ impl Node {
         all.pop().ok_or(NodeError::UnknownBlock { hash: block.hash })
     }
 
-    /// As [`Node::block_logs`] for several blocks at once; the fee history is that of the last one.
+    /// Returns the logs of several blocks, each as [`Node::block_logs`] does; the fee history is that up to the last block.
     ///
     /// # Errors
     /// As [`Node::block_logs`].
@@ -49,29 +52,45 @@ impl Node {
         filter: &LogFilter,
         fees: bool,
     ) -> Result<Vec<BlockLogs>, NodeError> {
-        lock(&self.inner.filter).get_or_insert_with(|| filter.clone());
-        let mut requests = Vec::with_capacity(blocks.len() * 2 + 1);
-        for block in blocks {
-            requests.push(Request { method: LOGS, params: filter.at(block.hash) });
-            requests.push(Request { method: COUNT, params: json!([block.hash]) });
-        }
-        let newest = blocks.last().filter(|_| fees);
-        requests.extend(newest.map(|block| fee_history::request(block.number)));
-        let requests = requests.as_slice();
-        self.ask(Class::Heavy, |member| self.logs_of(member, requests, blocks, filter)).await
+        self.inner.filter.lock().get_or_insert_with(|| filter.clone());
+        self.ask(Class::Heavy, |member| self.logs_of(member, blocks, filter, fees)).await
     }
 
+    /// Reads the logs of blocks from one node: from its logs, or from receipts if it gives logs only of named contracts.
     async fn logs_of(
         &self,
         member: &Member,
-        requests: &[Request],
         blocks: &[Block],
         filter: &LogFilter,
+        fees: bool,
     ) -> Result<Vec<BlockLogs>, NodeError> {
-        if member.connection.limits.learnt().logs_need_emitters && filter.emitters.is_empty() {
-            return receipts::blocks_logs(member, requests, blocks, filter).await;
+        let newest = blocks.last().filter(|_| fees).map(|block| fee_history::request(block.number));
+        let needs_emitters = member.connection.limits.lock().logs_need_emitters;
+        if !needs_emitters || !filter.emitters.is_empty() {
+            match self.filtered_logs(member, blocks, filter, newest.clone()).await {
+                Err(error) if filter.emitters.is_empty() && error.needs_emitters() => {
+                    member.note_needs_emitters(&error);
+                }
+                result => return result,
+            }
         }
-        let mut answers = member.connection.batch(requests).await?.into_iter();
+        let (logs, fees) = receipts::blocks_logs(member, blocks, filter, newest).await?;
+        Ok(with_fees(logs, fees))
+    }
+
+    async fn filtered_logs(
+        &self,
+        member: &Member,
+        blocks: &[Block],
+        filter: &LogFilter,
+        fees: Option<Request>,
+    ) -> Result<Vec<BlockLogs>, NodeError> {
+        let of_block = |block: &Block| {
+            let logs = Request { method: LOGS, params: filter.at(block.hash) };
+            [logs, Request { method: COUNT, params: json!([block.hash]) }]
+        };
+        let requests: Vec<Request> = blocks.iter().flat_map(of_block).chain(fees).collect();
+        let mut answers = member.connection.batch(&requests).await?.into_iter();
         let mut all = Vec::with_capacity(blocks.len());
         for block in blocks {
             let (Some(logs), Some(count)) = (answers.next(), answers.next()) else {
@@ -80,40 +99,30 @@ impl Node {
             if parse::<Option<U64>>(COUNT, &count?)?.is_none() {
                 return Err(NodeError::UnknownBlock { hash: block.hash });
             }
-            let logs = match logs {
-                Err(error) if filter.emitters.is_empty() && error.is_a_call_for_emitters() => {
-                    member.note_call_for_emitters(&error);
-                    return receipts::blocks_logs(member, requests, blocks, filter).await;
-                }
-                logs => place_logs(LOGS, parse::<Vec<RpcLog>>(LOGS, &logs?)?)?,
-            };
-            if logs.iter().any(|log| log.block_hash != block.hash) {
-                return Err(NodeError::Malformed { method: LOGS, why: "logs of another block".into() });
-            }
-            self.hold_against_bloom(member, block, filter, &logs).await?;
-            all.push(BlockLogs { logs, fees: None });
+            let logs = place_logs(LOGS, parse::<Vec<RpcLog>>(LOGS, &logs?)?)?;
+            check_block(LOGS, block, &logs)?;
+            self.check_bloom(member, block, filter, &logs).await?;
+            all.push(logs);
         }
-        if let (Some(last), Some(Ok(raw))) = (all.last_mut(), answers.next()) {
-            last.fees = parse(fee_history::METHOD, &raw).ok();
-        }
-        Ok(all)
+        Ok(with_fees(all, fee_history::parse_answer(answers.next())))
     }
 
-    async fn hold_against_bloom(
+    /// Checks a node's logs of a block against the block's bloom, and suspicious ones against its receipts.
+    async fn check_bloom(
         &self,
         member: &Member,
         block: &Block,
         filter: &LogFilter,
         logs: &[PlacedLog],
     ) -> Result<(), NodeError> {
-        let Some(bloom) = self.bloom_of(block.hash) else { return Ok(()) };
+        let Some(bloom) = self.inner.headers.lock().get(block.hash) else { return Ok(()) };
         match judge(&bloom, filter, logs) {
             Verdict::Plausible => {}
             Verdict::Foreign => {
                 return Err(NodeError::Malformed { method: LOGS, why: "a log that the block does not have".into() });
             }
             Verdict::Suspicious => {
-                if receipts::show(member, block, filter).await {
+                if receipts::have_logs(member, block, filter).await {
                     let endpoint = member.connection.endpoint().to_string();
                     return Err(NodeError::MissingLogs { endpoint, number: block.number });
                 }
@@ -126,7 +135,7 @@ impl Node {
         Ok(())
     }
 
-    /// The logs of a block as one node has them, without those that the block's bloom rules out.
+    /// Returns a node's logs of a block, without those that the block's bloom excludes.
     pub(super) async fn plausible_logs(
         &self,
         member: &Member,
@@ -135,11 +144,18 @@ impl Node {
     ) -> Result<Vec<PlacedLog>, NodeError> {
         let request = Request { method: LOGS, params: filter.at(block.hash) };
         let mut logs = place_logs(LOGS, member.get::<Vec<RpcLog>>(&request).await?)?;
-        if let Some(bloom) = self.bloom_of(block.hash) {
+        if let Some(bloom) = self.inner.headers.lock().get(block.hash) {
             logs.retain(|placed| bloom.contains_raw_log(placed.log.address, placed.log.topics()));
         }
         Ok(logs)
     }
 }
 
-const COUNT: &str = "eth_getBlockTransactionCountByHash";
+/// Adds the fee history to the last block.
+fn with_fees(all: Vec<Vec<PlacedLog>>, fees: Option<FeeHistory>) -> Vec<BlockLogs> {
+    let mut all: Vec<BlockLogs> = all.into_iter().map(|logs| BlockLogs { logs, fees: None }).collect();
+    if let Some(last) = all.last_mut() {
+        last.fees = fees;
+    }
+    all
+}

@@ -1,7 +1,8 @@
-//! A client for one node, or for several as one: the few methods that Braid needs, each with a deadline and a clear error.
+//! A client for one node, or for several as one: the JSON-RPC methods that Braid needs, each with a deadline.
 
 mod blocks;
 mod blooms;
+mod calls;
 mod client;
 mod config;
 mod connect;
@@ -14,16 +15,17 @@ mod http;
 mod kept;
 mod limits;
 mod logs;
+mod member;
 mod multicall;
 mod pace;
 mod packed;
 mod ranges;
 mod read;
 mod receipts;
+mod refusals;
 mod report;
 mod size;
 mod state;
-mod told;
 mod touched;
 mod watch;
 mod wire;
@@ -36,9 +38,9 @@ pub use fee_history::{FeeHistory, HISTORY_BLOCKS, PERCENTILES};
 pub(crate) use gate::in_background;
 pub use health::{CALL_SECONDS, CallTimes, NodeFault};
 pub use kept::KeptLimits;
+pub use logs::BlockLogs;
 pub use multicall::MULTICALL3;
 pub use pace::Urgency;
-pub use receipts::BlockLogs;
 pub use report::NodeReport;
 pub use state::{AccountState, BlockState, KnownCode};
 pub use touched::{Touched, TouchingCall};

@@ -1,18 +1,18 @@
-//! Many calls in one: `Multicall3.aggregate3`, with every call allowed to fail.
+//! Encodes many calls as one: `Multicall3.aggregate3`, with every call allowed to fail.
 
 use alloy::sol_types::SolCall;
 use braid_primitives::{Address, Bytes, address};
 use braid_protocols::{Call, lens};
 
-use super::limits::Learnt;
+use super::limits::Limits;
 
-/// Multicall3 at the address it has on mainnet and most other chains.
+/// Address of Multicall3 on mainnet and most other chains.
 pub const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 
 /// Most calldata in one aggregate, in bytes.
 const MAX_CALLDATA_BYTES: usize = 256 * 1024;
 
-/// What one aggregate may have at most.
+/// Bounds on one aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// Calls.
@@ -24,14 +24,14 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// What a node accepts, as far as that is known.
-    pub(super) fn of(learnt: &Learnt) -> Self {
-        // Two digits a byte, beside the lens's code and the rest of the message.
-        let body = usize::try_from(learnt.bytes.now() / 2).unwrap_or(usize::MAX).saturating_sub(4_096);
+    /// Returns the bounds that a node is known to accept.
+    pub(super) fn of(limits: &Limits) -> Self {
+        // Two hex digits a byte, besides the lens's code and the rest of the message.
+        let body = usize::try_from(limits.bytes.now() / 2).unwrap_or(usize::MAX).saturating_sub(4_096);
         Self {
-            calls: usize::try_from(learnt.calls.now()).unwrap_or(usize::MAX),
+            calls: usize::try_from(limits.calls.now()).unwrap_or(usize::MAX),
             bytes: MAX_CALLDATA_BYTES.min(body),
-            lens_gas: learnt.lens_gas.now(),
+            lens_gas: limits.lens_gas.now(),
         }
     }
 }
@@ -44,7 +44,7 @@ mod abi {
     }
 }
 
-/// The calldata that makes all `calls` in order.
+/// Encodes the calldata that makes all `calls` in order.
 pub(crate) fn encode(calls: &[Call]) -> Bytes {
     let calls = calls
         .iter()
@@ -53,19 +53,19 @@ pub(crate) fn encode(calls: &[Call]) -> Bytes {
     abi::aggregate3Call { calls }.abi_encode().into()
 }
 
-/// The answers in order; `None` for a call that reverted. `None` as a whole where the bytes are no such answer.
+/// Decodes the answers in order, `None` for a call that reverted. Returns `None` if the bytes are no such answer.
 pub(crate) fn decode(bytes: &[u8], expected: usize) -> Option<Vec<Option<Bytes>>> {
     let results = abi::aggregate3Call::abi_decode_returns(bytes).ok()?;
     let answers = results.into_iter().map(|r| r.success.then_some(r.returnData));
     Some(answers.collect()).filter(|answers: &Vec<_>| answers.len() == expected)
 }
 
-/// Cuts calls into runs that respect all bounds; a call that is larger than a bound stands alone.
+/// Cuts calls into chunks within all bounds; a call that exceeds a bound is alone.
 pub(super) fn chunks(calls: &[Call], bounds: Bounds) -> Vec<&[Call]> {
     let mut chunks = Vec::new();
     let (mut start, mut bytes, mut gas) = (0, 0usize, 0u64);
     for (index, call) in calls.iter().enumerate() {
-        // address, flag, offset, length and padding of one entry
+        // Address, flag, offset, length and padding of one entry.
         let size = call.data.len().saturating_add(192);
         let lens_gas = lens::gas_units(call);
         let full = index - start == bounds.calls
@@ -92,7 +92,7 @@ mod tests {
     use crate::node::limits::Limits;
 
     fn bounds() -> Bounds {
-        Bounds::of(&Limits::default().learnt())
+        Bounds::of(&Limits::default())
     }
 
     fn call(bytes: usize) -> Call {

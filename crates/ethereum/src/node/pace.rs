@@ -1,51 +1,50 @@
-//! How fast a node may be asked: as fast as it answers, until it refuses for being asked too often. Pure: the time comes in as a
-//! value.
+//! The rate of calls to a node: unlimited until the node reports a rate limit, and learnt from then on. Pure: times are
+//! arguments.
 
 use std::{collections::VecDeque, time::Duration};
 
 use tokio::time::Instant;
 
-/// Who asks. The first are served first where a node limits the rate.
+/// Urgency of a request. If a node limits the rate, the first are served first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// Somebody waits for a quote.
+    /// A quote waits.
     #[default]
     Quote,
-    /// The market's next block waits.
+    /// The market of the next block waits.
     Block,
-    /// Nobody waits: the search for pools, and pools read between blocks.
+    /// Nobody waits: the search for pools, and reads between blocks.
     Background,
 }
 
-/// Over how long answers are counted to learn the rate.
+/// Time over which answers are counted to learn the rate.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// The part of a learnt rate that is used, and what is left of the rate after each further refusal.
+/// Share of an observed rate that is used, and factor on the rate after each further refusal.
 const CAUTION: f64 = 0.85;
 
-/// Lowest rate, and the lowest that is assumed at the first refusal, in calls a second.
+/// Lowest rate, and lowest rate after the first refusal, in calls a second.
 const LOWEST: (f64, f64) = (0.5, 5.0);
 
-/// The share by which the rate grows each second in which somebody waits: up to nine tenths of the rate that was refused, and
-/// beyond.
+/// Growth of the rate per second while requests wait, as shares: up to 90% of the rate that was refused, and above.
 const GROWTH: (f64, f64) = (0.1, 0.01);
 
-/// A rate above this is no limit, in calls a second.
+/// Rate above which a node counts as unlimited, in calls a second.
 const UNLIMITED: f64 = 1_000.0;
 
-/// First and longest pause after refusals in a row that do not say how long to wait.
+/// First and longest pause after refusals in a row that state no pause.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
-/// The longest pause that a node can ask for.
-const LONGEST_TOLD: Duration = Duration::from_secs(60);
+/// Longest pause that a node can ask for.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// A rate that is learnt from refusals, as a bucket that fills at that rate. Whoever asks takes as many units as calls, and may
-/// leave a debt; the less urgent, the fuller the bucket must be.
+/// A token bucket whose rate is learnt from refusals. A message takes a unit per call, and may leave a debt; the less urgent it
+/// is, the fuller the bucket must be.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Calls a second; none while the node refused nothing.
+    /// Calls a second; `None` before the first refusal.
     rate: Option<f64>,
-    /// The rate that was refused last.
+    /// The last rate that was refused.
     refused: f64,
     level: f64,
     filled_at: Instant,
@@ -72,19 +71,19 @@ impl Pace {
         }
     }
 
-    /// Calls a second, where the node limits them.
+    /// Returns the calls a second, if the node limits them.
     pub(super) const fn rate(&self) -> Option<f64> {
         self.rate
     }
 
-    /// Begins with a rate that was kept to earlier.
+    /// Starts from a stored rate.
     pub(super) fn recall(&mut self, calls_per_s: f64) {
         if self.rate.is_none() && (LOWEST.0..UNLIMITED).contains(&calls_per_s) {
             (self.rate, self.refused) = (Some(calls_per_s), calls_per_s / CAUTION);
         }
     }
 
-    /// Takes the units for so many calls; or how long to wait before trying that again.
+    /// Takes the units for a message of so many calls, or returns how long to wait before trying again.
     pub(super) fn take(&mut self, calls: usize, urgency: Urgency, now: Instant) -> Result<(), Duration> {
         let Some(rate) = self.rate else { return Ok(()) };
         if now < self.paused_until {
@@ -107,7 +106,7 @@ impl Pace {
         Ok(())
     }
 
-    /// More is tried while more is wanted.
+    /// Grows the rate while requests wait.
     fn grow(&mut self, rate: f64, now: Instant) {
         let since = now.duration_since(self.grown_at).min(WINDOW);
         self.grown_at = now;
@@ -116,25 +115,24 @@ impl Pace {
         self.rate = (rate < UNLIMITED).then_some(rate);
     }
 
-    /// So many calls were answered.
+    /// Notes that calls were answered.
     pub(super) fn answered(&mut self, calls: usize, now: Instant) {
         self.in_a_row = 0;
         self.answered.push_back((now, calls as f64));
         self.forget_before(now);
     }
 
-    /// A message sent at some time was refused for being one too many; the node may have said how long to wait. Whether it is
-    /// the first time.
-    pub(super) fn refused(&mut self, sent_at: Instant, told: Option<Duration>, now: Instant) -> bool {
+    /// Notes a rate limit on a message; `retry_after` is the pause that the node asked for. Returns whether it is the first.
+    pub(super) fn refused(&mut self, sent_at: Instant, retry_after: Option<Duration>, now: Instant) -> bool {
         if self.refused_at.is_some_and(|at| sent_at <= at) {
-            // Of the same burst.
+            // Of the same burst as the last one.
             return false;
         }
         let first = self.rate.is_none();
         self.forget_before(now);
         let rate = match self.rate {
             None => self.answered.iter().map(|(_, calls)| calls).sum::<f64>().max(LOWEST.1 / CAUTION) * CAUTION,
-            // Nothing was answered since: the node is not ready at all, which says nothing of the rate.
+            // No answer since the last one: the node is not ready at all, which says nothing about the rate.
             Some(rate) if self.in_a_row > 0 => rate,
             Some(rate) => {
                 self.refused = rate;
@@ -144,7 +142,7 @@ impl Pace {
         self.rate = Some(rate);
         let pause = PAUSES.0.saturating_mul(1 << self.in_a_row.min(8)).min(PAUSES.1);
         self.in_a_row = self.in_a_row.saturating_add(1);
-        self.paused_until = now + told.unwrap_or(pause).min(LONGEST_TOLD);
+        self.paused_until = now + retry_after.unwrap_or(pause).min(LONGEST_RETRY_AFTER);
         (self.refused_at, self.level, self.filled_at) = (Some(now), 0.0, now);
         first
     }

@@ -1,28 +1,29 @@
-//! Many calls in one, in the short form of the lens: a tenth of what Multicall3 takes. Pure.
+//! Encodes many calls as one in the lens's packed form, which takes a tenth of Multicall3's bytes. Pure.
 //!
-//! ABI encoding pads everything to words, and JSON doubles it: a question of four bytes with an answer of one takes 700 characters
-//! through Multicall3. Here contracts are listed once and words go without their leading zeros; `contracts/lens/Lens.sol` describes the form.
+//! ABI encoding pads everything to words, and JSON doubles it: four bytes of calldata with an answer of one byte take 700
+//! characters through Multicall3. The packed form lists each contract once, and omits leading zeros of words;
+//! `contracts/lens/Lens.sol` describes it.
 
 use std::collections::HashMap;
 
 use braid_primitives::{Address, Bytes};
 use braid_protocols::{Call, lens};
 
-/// From so many calls on the lens's code, which goes with every such message, takes less than the padding of Multicall3.
+/// Number of calls from which the lens's code, sent with every such message, takes less than the padding of Multicall3.
 pub(super) const MIN_CALLS: usize = 8;
 
 /// Marks a call that failed.
 const FAILED: u8 = 255;
 
-/// Marks an answer that is not made of words, or of too many.
+/// Marks an answer that does not consist of words, or of too many.
 const RAW_ANSWER: u8 = 254;
 
-/// Marks calldata that is not a selector and words, or of too many.
+/// Marks calldata that does not consist of a selector and words, or of too many.
 const RAW_CALLDATA: u8 = 255;
 
 const WORD: usize = 32;
 
-/// The calldata that makes all `calls` in order; `None` where they do not fit the form.
+/// Encodes the calldata that makes all `calls` in order; `None` if they do not fit the form.
 pub(super) fn encode(calls: &[Call]) -> Option<Bytes> {
     let mut table: Vec<Address> = Vec::new();
     let mut places: HashMap<Address, u16> = HashMap::new();
@@ -70,7 +71,7 @@ fn encode_calldata(calldata: &[u8], records: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The answers in order; `None` for a call that reverted. `None` as a whole where the bytes are no such answer.
+/// Decodes the answers in order, `None` for a call that reverted. Returns `None` if the bytes are no such answer.
 pub(super) fn decode(bytes: &[u8], expected: usize) -> Option<Vec<Option<Bytes>>> {
     let mut rest = bytes;
     let mut answers = Vec::with_capacity(expected);

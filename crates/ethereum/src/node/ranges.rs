@@ -1,4 +1,4 @@
-//! Logs of ranges of blocks, in pieces that a node accepts.
+//! Reads the logs of ranges of blocks, in pieces that a node accepts.
 
 use std::time::Duration;
 
@@ -8,30 +8,30 @@ use serde_json::json;
 use super::{
     client::Request,
     connect::Node,
-    fleet::Member,
     health::Class,
-    receipts, told,
+    member::Member,
+    receipts, refusals,
     wire::{LogFilter, PlacedLog, place_logs},
 };
 use crate::NodeError;
 
 const LOGS: &str = "eth_getLogs";
 
-/// An answer with more logs than this does not make the next range larger.
+/// Most logs of an answer after which the next range may be larger.
 const COMFORTABLE_LOGS: usize = 2_000;
 
-/// An answer that took longer than this does not either.
+/// Longest time of such an answer.
 const COMFORTABLE_TIME: Duration = Duration::from_secs(4);
 
-/// Time-outs in a row, each with half the blocks of the one before, after which the node counts as silent.
+/// Timeouts in a row, each with half the blocks of the one before, after which the request fails.
 const TIMEOUTS_IN_A_ROW: u32 = 3;
 
 impl Node {
-    /// The logs of a range of blocks of the node's present chain, both ends included, in the order of the chain. What a node
-    /// accepts at once is found out and remembered.
+    /// Returns the logs of a range of blocks of the node's present chain, both ends included, in the order of the chain. Learns
+    /// how many blocks a node accepts at once.
     ///
     /// # Errors
-    /// [`NodeError`]; [`NodeError::Pruned`] where no node has logs as old as these.
+    /// [`NodeError`]; [`NodeError::Pruned`] if no node has logs this old.
     pub async fn logs_between(
         &self,
         from_block: u64,
@@ -41,13 +41,13 @@ impl Node {
         self.ask(Class::Heavy, |member| member.logs_between(from_block, to_block, filter)).await
     }
 
-    /// How many blocks a range from a block on may have at present, and whether several may be asked for at once.
+    /// Returns how many blocks a range that starts at `from` may have, and whether several ranges may be asked for at once.
     pub(crate) fn range_blocks(&self, from: u64, filter: &LogFilter) -> (u64, bool) {
         let ranked = self.inner.fleet.ranked();
-        let has = |member: &&Member| member.connection.limits.learnt().first_logs <= from;
+        let has = |member: &&Member| member.connection.limits.lock().first_logs <= from;
         let Some(member) = ranked.iter().copied().find(has).or(ranked.first().copied()) else { return (1, false) };
-        let mut learnt = member.connection.limits.learnt();
-        let size = learnt.blocks(filter);
+        let mut limits = member.connection.limits.lock();
+        let size = limits.blocks(filter);
         (size.now(), size.is_steady())
     }
 }
@@ -57,9 +57,9 @@ impl Member {
         let (mut next, mut timeouts, mut logs) = (from, 0, Vec::new());
         while next <= to {
             let (blocks, first_logs, by_receipts) = {
-                let mut learnt = self.connection.limits.learnt();
-                let blocks = learnt.blocks(filter).now();
-                (blocks, learnt.first_logs, learnt.logs_need_emitters && filter.emitters.is_empty())
+                let mut limits = self.connection.limits.lock();
+                let blocks = limits.blocks(filter).now();
+                (blocks, limits.first_logs, limits.logs_need_emitters && filter.emitters.is_empty())
             };
             if next < first_logs {
                 return Err(self.pruned(first_logs));
@@ -74,18 +74,18 @@ impl Member {
             match self.range(next, end, filter).await {
                 Ok(more) => {
                     let grows = more.len() <= COMFORTABLE_LOGS && asked_at.elapsed() <= COMFORTABLE_TIME;
-                    self.connection.limits.learnt().blocks(filter).answered(asked, grows);
+                    self.connection.limits.lock().blocks(filter).answered(asked, grows);
                     logs.extend(more);
                     let Some(after) = end.checked_add(1) else { break };
                     (next, timeouts) = (after, 0);
                 }
-                Err(error) if filter.emitters.is_empty() && error.is_a_call_for_emitters() => {
-                    self.note_call_for_emitters(&error);
+                Err(error) if filter.emitters.is_empty() && error.needs_emitters() => {
+                    self.note_needs_emitters(&error);
                 }
-                Err(error) if error.is_a_rate_limit() => return Err(error),
+                Err(error) if error.is_rate_limit() => return Err(error),
                 Err(error) => {
-                    if asked == 1 || error.is_of_pruned_history() {
-                        self.look_for_pruned(next, filter, &error).await?;
+                    if asked == 1 || error.is_pruned_history() {
+                        self.check_pruned(next, filter, &error).await?;
                     }
                     timeouts += u32::from(matches!(error, NodeError::Timeout { .. }));
                     if asked == 1 || !error.may_be_a_limit() || timeouts > TIMEOUTS_IN_A_ROW {
@@ -103,21 +103,21 @@ impl Member {
     }
 
     fn note_refusal(&self, from: u64, to: u64, filter: &LogFilter, error: &NodeError) {
-        let told = told::blocks(error.message(), from, to);
-        let mut learnt = self.connection.limits.learnt();
-        let size = learnt.blocks(filter);
-        let news = size.refused(to - from + 1, told);
+        let stated = refusals::blocks(error.message(), from, to);
+        let mut limits = self.connection.limits.lock();
+        let size = limits.blocks(filter);
+        let news = size.refused(to - from + 1, stated);
         let (node, blocks) = (self.name.as_str(), size.now());
         if news {
             tracing::debug!(node, %error, blocks, "asking for the logs of fewer blocks at once");
         }
     }
 
-    pub(super) fn note_call_for_emitters(&self, error: &NodeError) {
-        let mut learnt = self.connection.limits.learnt();
-        if !std::mem::replace(&mut learnt.logs_need_emitters, true) {
+    pub(super) fn note_needs_emitters(&self, error: &NodeError) {
+        let mut limits = self.connection.limits.lock();
+        if !std::mem::replace(&mut limits.logs_need_emitters, true) {
             let node = self.name.as_str();
-            tracing::warn!(node, %error, "the node gives logs only of named contracts: blocks are read from receipts");
+            tracing::warn!(node, %error, "the node gives logs only of named contracts: logs of blocks are read from receipts");
         }
     }
 
@@ -125,24 +125,24 @@ impl Member {
         NodeError::Pruned { endpoint: self.connection.endpoint().to_string(), first_block }
     }
 
-    /// Looks for the first block whose logs the node has, where it refuses those of an old one.
+    /// Searches for the first block whose logs the node has, after it refused those of an old one.
     ///
     /// # Errors
-    /// [`NodeError::Pruned`] where there is such a block; the refusal was for another reason otherwise.
-    async fn look_for_pruned(&self, refused: u64, filter: &LogFilter, error: &NodeError) -> Result<(), NodeError> {
+    /// [`NodeError::Pruned`] if there is such a block; otherwise the refusal has another reason.
+    async fn check_pruned(&self, refused: u64, filter: &LogFilter, error: &NodeError) -> Result<(), NodeError> {
         if !matches!(error, NodeError::Rpc { .. }) {
             return Ok(());
         }
         let Some(first_block) = self.first_logs(refused, filter).await? else { return Ok(()) };
-        let known = std::mem::replace(&mut self.connection.limits.learnt().first_logs, first_block);
+        let known = std::mem::replace(&mut self.connection.limits.lock().first_logs, first_block);
         if known != first_block {
             let node = self.name.as_str();
-            tracing::warn!(node, %error, first_block, "the node has pruned its history: older pools are not found there");
+            tracing::warn!(node, %error, first_block, "the node pruned its history: pools announced before this block are not found there");
         }
         Err(self.pruned(first_block))
     }
 
-    /// The first block above a refused one whose logs the node gives; none where the refusals are not those of a history that is cut.
+    /// Returns the first block after a refused one whose logs the node has; `None` if its history is not pruned.
     async fn first_logs(&self, refused: u64, filter: &LogFilter) -> Result<Option<u64>, NodeError> {
         let head: U64 = self.get(&Request { method: "eth_blockNumber", params: json!([]) }).await?;
         let (mut below, mut above) = (refused, head.to::<u64>());
@@ -153,7 +153,7 @@ impl Member {
             let middle = below + (above - below) / 2;
             if self.has_logs(middle, filter).await? { above = middle } else { below = middle }
         }
-        // A single block may be refused for its size; a history that is cut is refused everywhere.
+        // A single block may be refused for its size; a pruned history is refused everywhere.
         for part in 1..4 {
             if self.has_logs(refused + (below - refused) / 4 * part, filter).await? {
                 return Ok(None);
@@ -165,7 +165,7 @@ impl Member {
     async fn has_logs(&self, block: u64, filter: &LogFilter) -> Result<bool, NodeError> {
         match self.range(block, block, filter).await {
             Ok(_) => Ok(true),
-            Err(error) if error.is_a_rate_limit() => Err(error),
+            Err(error) if error.is_rate_limit() => Err(error),
             Err(NodeError::Rpc { .. }) => Ok(false),
             Err(error) => Err(error),
         }

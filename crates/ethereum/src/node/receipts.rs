@@ -1,4 +1,4 @@
-//! Logs from the receipts of blocks: where a node's list of logs is in doubt, and where it gives logs only of named contracts.
+//! Reads logs from the receipts of blocks: if a node's list of logs is in doubt, or if it gives logs only of named contracts.
 
 use alloy::rpc::types::Log as RpcLog;
 use braid_primitives::Block;
@@ -8,8 +8,8 @@ use serde_json::json;
 use super::{
     client::Request,
     fee_history::{self, FeeHistory},
-    fleet::Member,
-    wire::{LogFilter, PlacedLog, hex, parse, place_logs},
+    member::Member,
+    wire::{LogFilter, PlacedLog, check_block, hex, parse, place_logs},
 };
 use crate::NodeError;
 
@@ -18,16 +18,7 @@ const METHOD: &str = "eth_getBlockReceipts";
 /// Blocks whose receipts share a message.
 const BLOCKS_PER_MESSAGE: u64 = 4;
 
-/// What a follower asks of a node for one block, answered together.
-#[derive(Clone, Debug)]
-pub struct BlockLogs {
-    /// The block's logs in order.
-    pub logs: Vec<PlacedLog>,
-    /// Fee history up to that block, if the node gave one.
-    pub fees: Option<FeeHistory>,
-}
-
-/// As much of a receipt as shows which logs a block has.
+/// The logs of a receipt; its other fields are ignored.
 #[derive(Deserialize)]
 struct Receipt {
     logs: Vec<RpcLog>,
@@ -45,41 +36,36 @@ impl LogFilter {
     }
 }
 
-/// Whether a block's receipts have logs that the filter wants. A node that gives no receipts is believed.
-pub(super) async fn show(member: &Member, block: &Block, filter: &LogFilter) -> bool {
+/// Returns whether a block's receipts have logs that match a filter; false if the node returns no receipts.
+pub(super) async fn have_logs(member: &Member, block: &Block, filter: &LogFilter) -> bool {
     let request = Request { method: METHOD, params: json!([block.hash]) };
     let Ok(Some(receipts)) = member.get::<Option<Vec<Receipt>>>(&request).await else { return false };
     receipts.iter().flat_map(|receipt| &receipt.logs).any(|log| filter.matches(&log.inner))
 }
 
-/// The logs of blocks by hash, with the fee history that the last of `requests` may ask for.
+/// Returns the logs of blocks by hash, and the answer to a request for the fee history.
 pub(super) async fn blocks_logs(
     member: &Member,
-    requests: &[Request],
     blocks: &[Block],
     filter: &LogFilter,
-) -> Result<Vec<BlockLogs>, NodeError> {
-    let request = |block: &Block| Request { method: METHOD, params: json!([block.hash]) };
-    let fees = requests.iter().filter(|request| request.method == fee_history::METHOD).cloned();
-    let asked: Vec<Request> = blocks.iter().map(request).chain(fees).collect();
-    let mut answers = member.connection.batch(&asked).await?.into_iter();
+    fees: Option<Request>,
+) -> Result<(Vec<Vec<PlacedLog>>, Option<FeeHistory>), NodeError> {
+    let receipts = blocks.iter().map(|block| Request { method: METHOD, params: json!([block.hash]) });
+    let requests: Vec<Request> = receipts.chain(fees).collect();
+    let mut answers = member.connection.batch(&requests).await?.into_iter();
     let mut all = Vec::with_capacity(blocks.len());
     for block in blocks {
-        let raw = answers.next().unwrap_or(Err(NodeError::UnknownBlock { hash: block.hash }))?;
+        let unknown = || NodeError::UnknownBlock { hash: block.hash };
+        let raw = answers.next().unwrap_or_else(|| Err(unknown()))?;
         let receipts: Option<Vec<Receipt>> = parse(METHOD, &raw)?;
-        let logs = filter.of(receipts.ok_or(NodeError::UnknownBlock { hash: block.hash })?)?;
-        if logs.iter().any(|log| log.block_hash != block.hash) {
-            return Err(NodeError::Malformed { method: METHOD, why: "logs of another block".into() });
-        }
-        all.push(BlockLogs { logs, fees: None });
+        let logs = filter.of(receipts.ok_or_else(unknown)?)?;
+        check_block(METHOD, block, &logs)?;
+        all.push(logs);
     }
-    if let (Some(last), Some(Ok(raw))) = (all.last_mut(), answers.next()) {
-        last.fees = parse(fee_history::METHOD, &raw).ok();
-    }
-    Ok(all)
+    Ok((all, fee_history::parse_answer(answers.next())))
 }
 
-/// The logs of a range of blocks, both ends included.
+/// Returns the logs of a range of blocks, both ends included.
 pub(super) async fn logs_between(
     member: &Member,
     from: u64,

@@ -1,23 +1,23 @@
-//! What is known of each node, for people and machines.
+//! Reports the state of each node, for metrics and readiness.
 
 use tokio::time::Instant;
 
 use super::{
     connect::Node,
-    fleet::Member,
     health::{CallTimes, NodeFault},
+    member::Member,
 };
 
-/// One node as it does at present.
+/// The present state of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeReport {
-    /// Host and port, or `ipc`; with a number where several nodes share them. Never a path, query or user.
+    /// Host and port, or `ipc`, with a number if several nodes share them. Never a path, query or user.
     pub name: String,
     /// Whether it is asked first.
     pub leads: bool,
-    /// 0 to 100.
+    /// Score, 0 to 100.
     pub score: u8,
-    /// The worst that is the matter with it.
+    /// Its worst fault.
     pub fault: Option<NodeFault>,
     /// Height of the newest block that it reported.
     pub head: Option<u64>,
@@ -27,12 +27,12 @@ pub struct NodeReport {
     pub failed: u64,
     /// Questions put to it because another node was slow.
     pub hedged: u64,
-    /// How long its answers took.
+    /// Durations of its answers.
     pub calls: CallTimes,
 }
 
 impl Node {
-    /// The nodes in the order in which they were named.
+    /// Returns the nodes in the order in which they were named.
     pub fn report(&self) -> Vec<NodeReport> {
         let leader = self.inner.fleet.leader().map(std::ptr::from_ref);
         let report = |member: &Member| {

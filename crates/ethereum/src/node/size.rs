@@ -1,65 +1,65 @@
-//! Sizes that a node accepts: blocks of a range, requests of a message, calls of an aggregate, bytes of a body. Pure.
+//! Learns the largest size that a node accepts: blocks of a range, requests or bytes of a message, calls of an aggregate. Pure.
 
 use braid_store::node_limits::Limit;
 
-/// Answers at the full size before a size that was refused is tried again, where the refusal did not say the limit.
+/// Answers at the full size before a refused size is tried again, if the refusal did not state the limit.
 const PATIENCE: u32 = 32;
 
-/// The same, where it did.
-const PATIENCE_TOLD: u32 = 1_024;
+/// The same if it did.
+const PATIENCE_STATED: u32 = 1_024;
 
-/// The largest size that a node is known to accept, found by halving and kept.
+/// The largest size that a node is known to accept.
 ///
-/// Nodes limit ranges, results, sizes and time in ways that only a refusal shows. A refusal halves the size, or sets it to
-/// the limit that it says. Answers double it again, but never to a size that was refused: between that and the largest that
-/// was answered the middle is tried, until an eighth is left. What was refused is tried again after ever more answers, because
-/// some limits move with the contents of a range.
+/// Nodes limit ranges, results, sizes and time in ways that only a refusal shows. A refusal halves the size, or sets it to the
+/// limit that it states. Answers double it again, but never to a refused size: the middle between the largest answered and
+/// the smallest refused size is tried, until they differ by less than an eighth. A refused size is tried again after ever more
+/// answers, because some limits depend on the contents of a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     now: u64,
     most: u64,
-    /// The smallest size that was refused.
+    /// Smallest size that was refused.
     refused: Option<u64>,
-    /// What `now` and `refused` were before a refused size was tried again.
+    /// Values of `now` and `refused` before a refused size was tried again.
     before: Option<(u64, u64)>,
-    /// Answers at the full size since it stands.
+    /// Answers at the full size since it last changed.
     answers: u32,
     patience: u32,
-    /// The newest answer at the full size left it as it is.
+    /// Whether the newest answer at the full size did not change it.
     steady: bool,
 }
 
 impl Size {
-    /// `first` is asked for at first, `most` at most.
+    /// A size that starts at `first` and grows up to `most`.
     pub(super) const fn new(first: u64, most: u64) -> Self {
         Self { now: first, most, refused: None, before: None, answers: 0, patience: PATIENCE, steady: false }
     }
 
-    /// The size to ask for now.
+    /// Returns the size to ask for now.
     pub(super) const fn now(&self) -> u64 {
         self.now
     }
 
-    /// Whether the size is not being looked for at present, so that several questions of it can be under way.
+    /// Returns whether the size is settled, so that several requests of it may be under way.
     pub(super) const fn is_steady(&self) -> bool {
         self.steady
     }
 
-    /// What was found: the size to ask for, and the smallest that was refused; none where nothing was.
+    /// Returns the limit to store; `None` if nothing was refused.
     pub(super) fn found(&self) -> Option<Limit> {
         let found = self.before.or_else(|| Some((self.now, self.refused?)));
         found.map(|(accepted, refused)| Limit { accepted, refused })
     }
 
-    /// Begins with what was found earlier.
+    /// Starts from a stored limit.
     pub(super) fn recall(&mut self, Limit { accepted, refused }: Limit) {
         if (1..self.most).contains(&accepted) && accepted < refused {
             (self.now, self.refused) = (accepted, Some(refused));
-            (self.patience, self.steady) = (PATIENCE_TOLD, true);
+            (self.patience, self.steady) = (PATIENCE_STATED, true);
         }
     }
 
-    /// A question of that size was answered. It may ask for more next time if `grows`.
+    /// Notes that a request of some size was answered; the next one may be larger if `grows`.
     pub(super) fn answered(&mut self, size: u64, grows: bool) {
         if size < self.now {
             return;
@@ -67,7 +67,7 @@ impl Size {
         let before = self.now;
         self.answers = self.answers.saturating_add(1);
         if self.before.take().is_some() {
-            // More is accepted than before: the limit moved.
+            // The node accepts more than before: the limit moved.
             (self.refused, self.patience) = (None, PATIENCE);
         }
         if grows {
@@ -91,10 +91,10 @@ impl Size {
         }
     }
 
-    /// A question of that size was refused; `told` is the limit that the refusal said. Whether this is news.
-    pub(super) fn refused(&mut self, size: u64, told: Option<u64>) -> bool {
+    /// Notes that a request of some size was refused; `stated` is the limit in the refusal. Returns whether that is news.
+    pub(super) fn refused(&mut self, size: u64, stated: Option<u64>) -> bool {
         if size > self.now {
-            // Asked before it was known.
+            // Sent before the limit was known.
             return false;
         }
         (self.steady, self.answers) = (false, 0);
@@ -103,12 +103,12 @@ impl Size {
             (self.now, self.refused, self.steady) = (now, Some(refused), true);
             return false;
         }
-        let told = told.filter(|told| (1..size).contains(told));
-        if told.is_some() {
-            self.patience = self.patience.max(PATIENCE_TOLD);
+        let stated = stated.filter(|stated| (1..size).contains(stated));
+        if stated.is_some() {
+            self.patience = self.patience.max(PATIENCE_STATED);
         }
-        self.refused = Some(told.map_or(size, |told| told + 1));
-        self.now = told.unwrap_or(size / 2).max(1);
+        self.refused = Some(stated.map_or(size, |stated| stated + 1));
+        self.now = stated.unwrap_or(size / 2).max(1);
         true
     }
 }

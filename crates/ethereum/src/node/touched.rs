@@ -1,7 +1,7 @@
-//! What calls touch, told by a node that has `eth_createAccessList`: all of it can then be read at once.
+//! Lists the accounts and storage words that calls touch, with `eth_createAccessList`, so that all of them can be read at once.
 //!
-//! Most nodes take some state for the length of such a call, as for `eth_call`: a sender's ether, a balance, code. One that does not is not asked:
-//! a swap that nobody has the balance for ends before it touches anything.
+//! Most nodes accept state overrides in such a call, as in `eth_call`: ether of the sender, storage words, code. Without them a
+//! swap for which nobody has the balance would end before it touches anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,21 +12,21 @@ use serde_json::{Value, json};
 use super::{
     client::Request,
     connect::Node,
-    fleet::Member,
     health::Class,
+    member::Member,
     wire::{at, parse},
 };
 use crate::NodeError;
 
 const METHOD: &str = "eth_createAccessList";
 
-/// Most gas of a call, in gas units: nodes allow ten million or more.
+/// Most gas of a call, in gas units: nodes allow 10 million or more.
 const MOST_GAS: u64 = 10_000_000;
 
-/// Ether that a sender is lent for a call, in wei: nodes let it pay for gas.
-const LENT_WEI: U256 = U256::from_limbs([0, 1 << 32, 0, 0]);
+/// Ether of the sender during a call, in wei: some nodes charge it for gas.
+const SENDER_WEI: U256 = U256::from_limbs([0, 1 << 32, 0, 0]);
 
-/// A call, and the state that is lent for it.
+/// A call, and the state overrides for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TouchingCall {
     /// Sender.
@@ -39,13 +39,13 @@ pub struct TouchingCall {
     pub value_wei: U256,
     /// Gas limit, in gas units.
     pub gas_limit: u64,
-    /// Code that is lent to accounts.
+    /// Code of accounts.
     pub codes: BTreeMap<Address, Bytes>,
-    /// Storage words that are lent.
+    /// Storage words.
     pub words: BTreeMap<(Address, U256), U256>,
 }
 
-/// What calls touch.
+/// Accounts and storage words that calls touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
     /// Accounts.
@@ -56,7 +56,7 @@ pub struct Touched {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct AccessList {
     access_list: Vec<Item>,
 }
 
@@ -69,7 +69,8 @@ struct Item {
 }
 
 impl Node {
-    /// What calls touch in the state after a block, in one message; nothing where the node does not tell. It is asked for that once.
+    /// Lists what calls touch in the state after a block, in one message; `None` if the node does not support it, which is
+    /// remembered.
     ///
     /// # Errors
     /// [`NodeError`] when the node does not answer.
@@ -80,22 +81,22 @@ impl Node {
 
 impl Member {
     async fn touched(&self, block_hash: B256, calls: &[TouchingCall]) -> Result<Option<Touched>, NodeError> {
-        if self.tells_touched.get() == Some(&false) {
+        if self.lists_access.get() == Some(&false) {
             return Ok(None);
         }
         let requests: Vec<Request> = calls.iter().map(|call| request(block_hash, call)).collect();
         let mut touched = Touched::default();
         for answer in self.connection.batch(&requests).await? {
-            match answer.and_then(|raw| parse::<Told>(METHOD, &raw)) {
-                Ok(told) => touched.add(told),
-                Err(error) if error.is_of_the_block() || error.is_a_rate_limit() => return Err(error),
-                Err(error) if error.is_of_the_method() => {
-                    if self.tells_touched.set(false).is_ok() {
-                        tracing::debug!(node = self.name, %error, "the node does not tell what calls touch");
+            match answer.and_then(|raw| parse::<AccessList>(METHOD, &raw)) {
+                Ok(list) => touched.add(list),
+                Err(error) if error.is_unknown_block() || error.is_rate_limit() => return Err(error),
+                Err(error) if error.is_missing_method() => {
+                    if self.lists_access.set(false).is_ok() {
+                        tracing::debug!(node = self.name, %error, "the node makes no access lists");
                     }
                     return Ok(None);
                 }
-                // of a call that reverts some nodes tell nothing: what they tell of others is enough
+                // Some nodes list nothing for a call that reverts; the lists of the other calls are enough.
                 Err(_) => {}
             }
         }
@@ -104,32 +105,32 @@ impl Member {
 }
 
 impl Touched {
-    fn add(&mut self, told: Told) {
-        for Item { address, storage_keys } in told.access_list {
+    fn add(&mut self, list: AccessList) {
+        for Item { address, storage_keys } in list.access_list {
             self.accounts.insert(address);
             self.words.extend(storage_keys.into_iter().map(|key| (address, U256::from_be_bytes(key.0))));
         }
     }
 }
 
-/// Asks what a call touches on a state of which some is lent.
+/// Asks what a call touches, with its state overrides.
 fn request(block_hash: B256, call: &TouchingCall) -> Request {
-    let mut lent: BTreeMap<Address, Value> = BTreeMap::new();
-    let mut of = |account: Address, what: &str, value: Value| {
-        lent.entry(account).or_insert_with(|| json!({}))[what] = value;
+    let mut overrides: BTreeMap<Address, Value> = BTreeMap::new();
+    let mut set = |account: Address, what: &str, value: Value| {
+        overrides.entry(account).or_insert_with(|| json!({}))[what] = value;
     };
-    of(call.from, "balance", json!(LENT_WEI.saturating_add(call.value_wei)));
+    set(call.from, "balance", json!(SENDER_WEI.saturating_add(call.value_wei)));
     for (account, code) in &call.codes {
-        of(*account, "code", json!(code));
+        set(*account, "code", json!(code));
     }
     let mut words: BTreeMap<Address, BTreeMap<B256, B256>> = BTreeMap::new();
     for ((account, slot), word) in &call.words {
         words.entry(*account).or_default().insert(B256::from(*slot), B256::from(*word));
     }
     for (account, words) in words {
-        of(account, "stateDiff", json!(words));
+        set(account, "stateDiff", json!(words));
     }
     let gas = U256::from(call.gas_limit.min(MOST_GAS));
     let asked = json!({ "from": call.from, "to": call.to, "data": call.data, "value": call.value_wei, "gas": gas });
-    Request { method: METHOD, params: json!([asked, at(block_hash), lent]) }
+    Request { method: METHOD, params: json!([asked, at(block_hash), overrides]) }
 }

@@ -1,30 +1,27 @@
-//! Compares several nodes with each other: who lags, who has another block at the same height, who leaves out logs. And the
-//! heads that one of them pushes.
+//! Compares nodes with each other, for lag, other blocks at the same height and missing logs; and takes the heads that a node
+//! pushes.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use alloy::pubsub::RawSubscription;
 use braid_primitives::{B256, Block};
 use futures::future::join_all;
-use serde_json::{json, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::{
-    client::Request,
-    connect::{Node, lock},
-    fleet::Member,
+    connect::Node,
     health::Class,
+    member::Member,
     pace::Urgency,
-    wire::{Header, LogFilter, PlacedLog, hex, parse},
+    wire::{Header, PlacedLog, parse},
 };
 use crate::NodeError;
 
-/// Blocks below the lowest head at which nodes are compared: the newest ones may still be replaced.
+/// Blocks below the lowest head at which nodes are compared: newer ones may still be replaced.
 const SETTLED_BLOCKS: u64 = 2;
 
 /// Every how many comparisons the logs of a block are compared too.
 const LOGS_EVERY: u64 = 10;
-
-const BLOCK: &str = "eth_getBlockByNumber";
 
 /// Heads that a node pushes.
 pub(crate) struct HeadStream {
@@ -33,7 +30,7 @@ pub(crate) struct HeadStream {
 }
 
 impl Node {
-    /// Compares the nodes from now on, now and then, as long as anyone holds them.
+    /// Starts to compare the nodes at intervals, while anything holds them.
     pub(super) fn watch(&self) {
         if self.inner.fleet.members.len() < 2 {
             return;
@@ -49,43 +46,51 @@ impl Node {
         });
     }
 
-    /// Compares the nodes now, logs included. What is found counts at once.
+    /// Compares the nodes now, with logs. Faults count at once.
     pub async fn compare_nodes(&self) {
         self.compare(true).await;
     }
 
     async fn compare(&self, logs: bool) {
         let members = &self.inner.fleet.members;
-        let newest: Vec<Option<u64>> = join_all(members.iter().map(|member| self.newest_of(member))).await;
-        let Some(reference) = reference_height(&newest) else { return };
-        for (member, height) in members.iter().zip(&newest) {
-            let behind = height.map(|height| reference.saturating_sub(height));
+        let newest = members.iter().map(|member| member.answer(Class::Quick, self.newest_block_of(member)));
+        let heads: Vec<Option<u64>> =
+            join_all(newest).await.into_iter().map(|block| Some(block.ok()?.number)).collect();
+        let Some(reference) = reference_height(&heads) else { return };
+        for (member, head) in members.iter().zip(&heads) {
+            let behind = head.map(|head| reference.saturating_sub(head));
             let behind = behind.filter(|blocks| *blocks > self.inner.config.lag_blocks);
             member.update(|health| health.behind = behind);
         }
-        let present = members.iter().zip(&newest).filter(|(_, height)| height.is_some());
-        let present: Vec<&Member> = present.map(|(member, _)| member).collect();
-        let Some(lowest) = newest.iter().flatten().min().filter(|_| present.len() > 1) else { return };
-        let height = lowest.saturating_sub(SETTLED_BLOCKS);
-        let blocks = join_all(present.iter().map(|member| self.block_of(member, height))).await;
-        let hashes: Vec<Option<B256>> = blocks.iter().map(|block| block.map(|block| block.hash)).collect();
-        let Some(right) = most_common(&hashes) else { return };
-        for (member, hash) in present.iter().zip(&hashes) {
-            let Some(hash) = hash else { continue };
-            member.update(|health| health.disagrees = (*hash != right).then_some(height));
-        }
-        let agreeing = present.iter().zip(&blocks).filter_map(|(member, block)| Some((*member, (*block)?)));
-        let agreeing: Vec<(&Member, Block)> = agreeing.filter(|(_, block)| block.hash == right).collect();
+        let present: Vec<&Member> =
+            members.iter().zip(&heads).filter(|(_, head)| head.is_some()).map(|(member, _)| member).collect();
+        let Some(lowest) = heads.iter().flatten().min().filter(|_| present.len() > 1) else { return };
+        let agreeing = self.compare_blocks(&present, lowest.saturating_sub(SETTLED_BLOCKS)).await;
         if logs {
             self.compare_logs(&agreeing).await;
         }
     }
 
-    /// A log that one node has, and that fits the block's bloom, is one that the others must have.
+    /// Compares the nodes' blocks at a height; returns the nodes that have the block of the majority, with the block.
+    async fn compare_blocks<'a>(&self, members: &[&'a Member], height: u64) -> Vec<(&'a Member, Block)> {
+        let blocks = members.iter().map(|member| member.answer(Class::Quick, self.block_of(member, height)));
+        let blocks: Vec<Option<Block>> = join_all(blocks).await.into_iter().map(|block| block.ok().flatten()).collect();
+        let hashes: Vec<Option<B256>> = blocks.iter().map(|block| block.map(|block| block.hash)).collect();
+        let Some(right) = most_common(&hashes) else { return Vec::new() };
+        let answered = members.iter().zip(blocks).filter_map(|(member, block)| Some((*member, block?)));
+        let answered = answered.inspect(|(member, block)| {
+            member.update(|health| health.disagrees = (block.hash != right).then_some(height));
+        });
+        answered.filter(|(_, block)| block.hash == right).collect()
+    }
+
+    /// Compares the nodes' logs of a block: a log that one node has, and that fits the block's bloom, is missing at the others.
     async fn compare_logs(&self, agreeing: &[(&Member, Block)]) {
-        let Some(filter) = lock(&self.inner.filter).clone() else { return };
-        let filter = &filter;
-        let lists = join_all(agreeing.iter().map(|(member, block)| self.list_of(member, block, filter))).await;
+        let Some(filter) = self.inner.filter.lock().clone() else { return };
+        let logs = agreeing
+            .iter()
+            .map(|(member, block)| member.answer(Class::Heavy, self.plausible_logs(member, block, &filter)));
+        let lists: Vec<Option<Vec<PlacedLog>>> = join_all(logs).await.into_iter().map(Result::ok).collect();
         let all: BTreeMap<u64, &PlacedLog> = lists.iter().flatten().flatten().map(|log| (log.index, log)).collect();
         for ((member, block), list) in agreeing.iter().zip(&lists) {
             let Some(list) = list else { continue };
@@ -98,30 +103,7 @@ impl Node {
         }
     }
 
-    async fn list_of(&self, member: &Member, block: &Block, filter: &LogFilter) -> Option<Vec<PlacedLog>> {
-        member.answer(Class::Heavy, self.plausible_logs(member, block, filter)).await.ok()
-    }
-
-    async fn newest_of(&self, member: &Member) -> Option<u64> {
-        let request = Request { method: BLOCK, params: json!(["latest", false]) };
-        let block = self.header_of(member, &request).await?;
-        member.health().head = Some(block.number);
-        Some(block.number)
-    }
-
-    async fn block_of(&self, member: &Member, height: u64) -> Option<Block> {
-        self.header_of(member, &Request { method: BLOCK, params: json!([hex(height), false]) }).await
-    }
-
-    async fn header_of(&self, member: &Member, request: &Request) -> Option<Block> {
-        let work = async {
-            let header: Option<Header> = member.get(request).await?;
-            header.map(|header| self.remember(BLOCK, header)).transpose()
-        };
-        member.answer(Class::Quick, work).await.ok().flatten()
-    }
-
-    /// Whether a node can push heads.
+    /// Returns whether a node can push heads.
     pub(crate) fn can_subscribe(&self) -> bool {
         self.inner.fleet.members.iter().any(|member| member.connection.endpoint().can_subscribe())
     }
@@ -149,14 +131,14 @@ impl Node {
         Err(failure)
     }
 
-    /// Tells whether the node that pushes heads is unhealthy while another one is not.
+    /// Returns whether the node that pushes heads is unhealthy while another one is healthy.
     pub(crate) fn is_outdone(&self, stream: &HeadStream) -> bool {
         let members = &self.inner.fleet.members;
         let faulty = members.get(stream.member).is_some_and(|member| member.fault().is_some());
         faulty && members.iter().any(|member| member.fault().is_none())
     }
 
-    /// What a pushed head says, if it can be read.
+    /// Reads a pushed head.
     pub(crate) fn head_of(&self, stream: &HeadStream, notice: &RawValue) -> Result<Block, NodeError> {
         const METHOD: &str = "eth_subscribe";
         let block = self.remember(METHOD, parse::<Header>(METHOD, notice)?)?;
@@ -167,15 +149,15 @@ impl Node {
     }
 }
 
-/// The height that others are measured by: the highest that two nodes reach, so that one that makes up blocks does not
-/// decide; of two nodes the higher one's.
-fn reference_height(newest: &[Option<u64>]) -> Option<u64> {
-    let mut heights: Vec<u64> = newest.iter().flatten().copied().collect();
+/// Returns the height that lag is measured from: of three nodes or more the second highest, so that one node that invents
+/// blocks does not decide; of two the higher one.
+fn reference_height(heads: &[Option<u64>]) -> Option<u64> {
+    let mut heights: Vec<u64> = heads.iter().flatten().copied().collect();
     heights.sort_unstable_by(|a, b| b.cmp(a));
-    if heights.len() > 2 { heights.get(1).copied() } else { heights.first().copied() }
+    heights.get(usize::from(heights.len() > 2)).copied()
 }
 
-/// The hash that most nodes have; where as many have another one, that of the node that was named first.
+/// Returns the hash that most nodes have; in a tie the one of the node that was named first.
 fn most_common(hashes: &[Option<B256>]) -> Option<B256> {
     let votes = |hash: &B256| hashes.iter().flatten().filter(|other| *other == hash).count();
     let most = hashes.iter().flatten().map(votes).max()?;

@@ -1,4 +1,4 @@
-//! The parts of a node's JSON that we write and read. Everything else in an answer is ignored.
+//! The parts of a node's JSON that we write and read; everything else is ignored.
 
 use alloy::{
     primitives::{Bloom, U64},
@@ -10,7 +10,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::NodeError;
 
-/// A block header, as `eth_getBlockBy…` and `newHeads` give it.
+/// A block header of `eth_getBlockBy…` and `newHeads`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Header {
@@ -21,12 +21,13 @@ pub(crate) struct Header {
     base_fee_per_gas: Option<U64>,
     gas_used: U64,
     gas_limit: U64,
-    /// Which emitters and topics the block's logs may have; nodes that leave it out are believed.
+    /// Bloom of the block's logs; some nodes leave it out.
     #[serde(default)]
     pub(super) logs_bloom: Option<Bloom>,
 }
 
 impl Header {
+    /// Returns the block; an error if it has no base fee.
     pub(crate) fn block(self, method: &'static str) -> Result<Block, NodeError> {
         let Some(base_fee) = self.base_fee_per_gas else {
             return Err(NodeError::Malformed { method, why: "the block has no base fee".into() });
@@ -43,7 +44,7 @@ impl Header {
     }
 }
 
-/// A log with its place in the chain.
+/// A log with its position in the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedLog {
     /// Height of its block.
@@ -56,13 +57,13 @@ pub struct PlacedLog {
     pub log: alloy::primitives::Log,
 }
 
-/// Reads logs and puts them in the order of the chain; logs of replaced blocks are dropped.
+/// Puts logs in the order of the chain; drops logs of replaced blocks and duplicates.
 pub(crate) fn place_logs(method: &'static str, logs: Vec<RpcLog>) -> Result<Vec<PlacedLog>, NodeError> {
     let mut placed = Vec::with_capacity(logs.len());
     for log in logs.into_iter().filter(|log| !log.removed) {
         let (Some(block_number), Some(block_hash), Some(index)) = (log.block_number, log.block_hash, log.log_index)
         else {
-            return Err(NodeError::Malformed { method, why: "a log without a place in the chain".into() });
+            return Err(NodeError::Malformed { method, why: "a log without a position in the chain".into() });
         };
         placed.push(PlacedLog { block_number, block_hash, index, log: log.inner });
     }
@@ -71,7 +72,7 @@ pub(crate) fn place_logs(method: &'static str, logs: Vec<RpcLog>) -> Result<Vec<
     Ok(placed)
 }
 
-/// Which logs to ask for: any of these emitters (none means all) and any of these first topics.
+/// Logs to ask for, by emitter and first topic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogFilter {
     /// Emitters; empty for any.
@@ -81,10 +82,12 @@ pub struct LogFilter {
 }
 
 impl LogFilter {
+    /// Parameters for the logs of a block.
     pub(crate) fn at(&self, block_hash: B256) -> Value {
         self.params(json!({ "blockHash": block_hash }))
     }
 
+    /// Parameters for the logs of a range of blocks.
     pub(crate) fn between(&self, from_block: u64, to_block: u64) -> Value {
         self.params(json!({ "fromBlock": hex(from_block), "toBlock": hex(to_block) }))
     }
@@ -98,14 +101,22 @@ impl LogFilter {
     }
 }
 
-/// A quantity as JSON-RPC writes it.
+/// Writes a JSON-RPC quantity.
 pub(super) fn hex(quantity: u64) -> String {
     format!("0x{quantity:x}")
 }
 
-/// A block by hash, as EIP-1898 writes it.
+/// Names a block by hash (EIP-1898).
 pub(super) fn at(block_hash: B256) -> Value {
     json!({ "blockHash": block_hash })
+}
+
+/// Checks that logs are of a block.
+pub(super) fn check_block(method: &'static str, block: &Block, logs: &[PlacedLog]) -> Result<(), NodeError> {
+    if logs.iter().any(|log| log.block_hash != block.hash) {
+        return Err(NodeError::Malformed { method, why: "logs of another block".into() });
+    }
+    Ok(())
 }
 
 /// Reads the result of a request.

@@ -1,4 +1,4 @@
-//! One block further.
+//! Applies the next block, and reads waiting pools between two blocks.
 
 use std::{
     collections::BTreeSet,
@@ -11,17 +11,19 @@ use braid_primitives::{Block, PoolKey};
 use super::synchronizer::{POOLS_WITH_A_BLOCK, Synchronizer};
 use crate::{BlockLogs, FeeData, FollowError, apply_logs, node::PlacedLog, state::Base};
 
-/// Most waiting pools that are read between two blocks.
+/// Most waiting pools that are read at a time between two blocks.
 const MOST_BETWEEN_BLOCKS: usize = 4_096;
 
-/// How long a block may wait for a reading between two blocks.
+/// Longest time for a read between two blocks, for which the next block waits.
 const LONGEST_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
 
-/// The same while more pools wait than this: a market that is being filled gets there sooner, a block a little later.
+/// The same while a large market is being filled.
 const LONGEST_WHILE_FILLING: Duration = Duration::from_secs(2);
+
+/// Waiting pools above which a market counts as being filled.
 const FILLING: usize = 20_000;
 
-/// How many blocks' logs are asked for in one message when catching up.
+/// Blocks whose logs are asked for in one message when catching up.
 const BLOCKS_PER_MESSAGE: usize = 16;
 
 impl Synchronizer {
@@ -43,17 +45,17 @@ impl Synchronizer {
         let announced = change.announced.iter().map(|pool| pool.key);
         let announced: Vec<PoolKey> = announced.filter(|pool| base.pool_id(*pool).is_none()).collect();
         for pool in change.announced {
-            self.give_way(&pool);
+            self.replace_named(&pool);
             self.known.insert(pool, block.number);
         }
-        let found = self.find_vaults(change.suggested, &base, block.number);
+        let found = self.find_vaults(change.candidates, &base, block.number);
         change.grown.iter().for_each(|keeper| self.known.lists.set_due(*keeper));
-        let listed = self.grow(change.grown, block.number, block.hash).await?;
+        let listed = self.read_lists(change.grown, block.number, block.hash).await?;
         let mut read: BTreeSet<PoolKey> = change.stale;
         let mut polled: BTreeSet<PoolKey> = polled(&base).filter(|pool| !read.contains(pool)).collect();
         let mut changed = change.changed;
         read.extend(&polled);
-        // What no log tells is asked for beside what the logs told, of the pool as it was before both: it is read whole.
+        // A pool that logs changed is read whole, since a partial read would start from its state before them.
         polled.retain(|key| changed.iter().all(|pool| pool.key != *key));
         changed.retain(|pool| !read.contains(&pool.key));
         read.extend(announced);
@@ -65,13 +67,13 @@ impl Synchronizer {
             read.insert(*pool);
         }
         let known = Base { market: &base, polled: &polled };
-        let joined = self.join_surely(&read, &base, Some(known), block.hash).await?;
-        let market = self.settle(&base, *block, changed, joined)?;
+        let joined = self.join_with_retry(&read, &base, Some(known), block.hash).await?;
+        let market = self.build_market(&base, *block, changed, joined)?;
         let count = read.len();
         for applied in change.doubtful {
             let now = market.pool_id(applied.key).and_then(|id| market.pool(id));
             if now.is_some_and(|now| now.state == applied.state) {
-                // The logs say what the node says: neither was of another block.
+                // The logs and the node agree, so neither was of another block.
                 read.remove(&applied.key);
             }
         }
@@ -83,24 +85,24 @@ impl Synchronizer {
         Ok(())
     }
 
-    /// Whether a pool was left out, and the logs of a block do not tell that it is wanted as little as before.
+    /// Returns whether a pool is excluded, and a block's logs do not show that it stays excluded for the same reason.
     fn may_be_wanted(&self, pool: PoolKey, logs: &[PlacedLog]) -> bool {
         let Some((reason, known)) = self.known.reason(pool).zip(self.known.get(pool)) else { return false };
         let own = logs.iter().rev().map(|placed| &placed.log).filter(|log| log.address == pool.contract);
         pool.id.is_some() || !self.config.rules.still_refuse(known, reason, own)
     }
 
-    /// Reads on in a list that is due, and some of the waiting pools into the tip: a fuller market of the same block.
-    pub(crate) async fn absorb(&mut self) -> Result<(), FollowError> {
+    /// Reads on in a list that is due, and adds some of the waiting pools to the tip's market.
+    pub(crate) async fn read_waiting(&mut self) -> Result<(), FollowError> {
         let Some(base) = self.tip().cloned() else { return Ok(()) };
         if let Some(keeper) = self.known.lists.due().first().copied().filter(|_| !self.unpublished) {
-            self.grow([keeper], base.block().number, base.block().hash).await?;
+            self.read_lists([keeper], base.block().number, base.block().hash).await?;
         }
         let started = Instant::now();
         let read: BTreeSet<PoolKey> = self.pending.iter().take(self.between_blocks).copied().collect();
         let known = Base { market: &base, polled: &BTreeSet::new() };
-        let joined = self.join_surely(&read, &base, Some(known), base.block().hash).await?;
-        let market = self.settle(&base, *base.block(), Vec::new(), joined)?;
+        let joined = self.join_with_retry(&read, &base, Some(known), base.block().hash).await?;
+        let market = self.build_market(&base, *base.block(), Vec::new(), joined)?;
         let longest = if self.pending.len() > FILLING { LONGEST_WHILE_FILLING } else { LONGEST_BETWEEN_BLOCKS };
         self.between_blocks = next_between_blocks(self.between_blocks, started.elapsed(), longest);
         self.history.push(market, read);
@@ -108,14 +110,15 @@ impl Synchronizer {
     }
 }
 
-/// How many pools are read next between two blocks, from how long it took to read so many: as many as fit the time, at most twice as many.
+/// Returns how many pools to read next between two blocks, from the time of the last read: as many as fit, at most twice as
+/// many.
 fn next_between_blocks(read: usize, took: Duration, longest: Duration) -> usize {
     let fitting = longest.as_millis().saturating_mul(read as u128) / took.as_millis().max(1);
     let next = usize::try_from(fitting).unwrap_or(usize::MAX).clamp(read / 2, read * 2);
     next.clamp(POOLS_WITH_A_BLOCK, MOST_BETWEEN_BLOCKS)
 }
 
-/// Pools that are read again at every block.
+/// Returns the pools that are polled every block.
 pub(super) fn polled(market: &Market) -> impl Iterator<Item = PoolKey> + '_ {
     let pools = market.dependent_pools().map(|(_, pool)| pool);
     pools.filter(|pool| pool.product.reads_each_block(&pool.state)).map(|pool| pool.key)

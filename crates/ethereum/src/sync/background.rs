@@ -1,4 +1,4 @@
-//! A scan for pools that goes on behind the market that is already served.
+//! A scan for pools in the background, while the market is served.
 
 use std::time::Duration;
 
@@ -13,22 +13,22 @@ use crate::{
 /// Pause of a background scan after a failure.
 const SCAN_PAUSE: Duration = Duration::from_secs(2);
 
-/// Part of a background scan's yield.
+/// Logs of a range of a background scan, and its progress.
 pub(crate) struct Found {
     pub(super) part: Part,
     pub(super) progress: DiscoveryProgress,
 }
 
-/// A scan for pools that goes on while the market is already served.
+/// A scan for pools in the background.
 pub(crate) struct Background {
     found: mpsc::UnboundedReceiver<Found>,
     task: JoinHandle<()>,
 }
 
 impl Background {
-    /// Starts scanning segments in a task of its own, which ends when this is dropped.
+    /// Starts to scan segments in a task, which ends when this is dropped.
     pub(super) fn spawn(node: Node, segments: Vec<Segment>) -> Self {
-        // never waits: a scan that stood still with requests under way would keep the places that the follower's own requests wait for
+        // Unbounded, so that the scan never waits with requests under way: they hold permits that the follower needs.
         let (sender, found) = mpsc::unbounded_channel();
         let mut scan = Scan::new(&node.at_urgency(Urgency::Background), segments);
         let task = tokio::spawn(async move {
@@ -51,7 +51,7 @@ impl Background {
         Self { found, task }
     }
 
-    /// The next part; `None` when the scan is done.
+    /// Returns the next part; `None` when the scan is done.
     pub(super) async fn next(&mut self) -> Option<Found> {
         self.found.recv().await
     }

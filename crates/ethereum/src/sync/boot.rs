@@ -1,4 +1,4 @@
-//! The first market, and the market after a history that was replaced deeper than we keep markets.
+//! Builds the first market, and the market after a reorganisation deeper than markets are kept.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -17,17 +17,17 @@ use crate::{
     spans::{Segment, Spans},
 };
 
-/// Heights below the first head whose hashes are remembered: a later reorganisation is measured against them.
+/// Depths below the first head whose block hashes are kept, to find where a later reorganisation starts.
 const ANCHOR_DEPTHS: [u64; 4] = [64, 256, 1_024, 4_096];
 
-/// How many anchors are compared with the node in one message.
+/// Kept hashes that are compared with the node in one message.
 const ANCHORS_PER_MESSAGE: usize = 64;
 
 /// Selector of `decimals()`.
 const DECIMALS: [u8; 4] = [0x31, 0x3c, 0xe5, 0x67];
 
 impl Synchronizer {
-    /// The first market, at a head.
+    /// Builds the first market, at a head.
     pub(super) async fn start(&mut self, head: Block) -> Result<(), FollowError> {
         self.history.restart_above(None);
         self.note_roll_back(0);
@@ -44,10 +44,10 @@ impl Synchronizer {
             self.scan(self.spans.segments()).await?;
             self.spans.complete();
             while !self.known.lists.due().is_empty() {
-                self.grow_all(head.number, head.hash).await?;
+                self.read_due_lists(head.number, head.hash).await?;
             }
         } else {
-            // Quotes are answered on these while the rest is looked for.
+            // Quotes use these pools while the others are searched.
             if self.config.largest_pools_first {
                 for pool in crate::curated::pools(|product| self.catalog.follows(product)) {
                     self.known.insert(pool, 0);
@@ -57,7 +57,7 @@ impl Synchronizer {
         }
         let first: BTreeSet<PoolKey> = self.known.keys().collect();
         if let Some(snapshot) = snapshot {
-            self.suppose(&snapshot);
+            self.add_snapshot_pools(&snapshot);
         }
         let older = ANCHOR_DEPTHS.into_iter().rev().filter_map(|depth| head.number.checked_sub(depth));
         for block in self.node.blocks_at(older).await? {
@@ -68,7 +68,7 @@ impl Synchronizer {
         Ok(())
     }
 
-    /// The snapshot to begin with, where its block is the chain's.
+    /// Returns the configured snapshot, if the chain has its block.
     async fn usable_snapshot(&self) -> Result<Option<Arc<Snapshot>>, FollowError> {
         let Some(snapshot) = self.config.snapshot.clone() else { return Ok(None) };
         let same = self.is_canonical(&snapshot.block).await?;
@@ -80,13 +80,13 @@ impl Synchronizer {
         Ok(Some(snapshot).filter(|_| same))
     }
 
-    /// Takes up what a snapshot says of pools: they are read behind the first market, once the chain has confirmed each.
-    fn suppose(&mut self, snapshot: &Snapshot) {
+    /// Adds the pools of a snapshot: each is read after the first market, once the chain confirmed it.
+    fn add_snapshot_pools(&mut self, snapshot: &Snapshot) {
         for known in &snapshot.search.known {
             if self.catalog.may_follow(known.pool.product) {
-                // what another configuration did not want is tried under this one
+                // A pool that another configuration excluded is tried under this one.
                 let left_out = known.left_out.clone().filter(|reason| !reason.starts_with("the configuration"));
-                self.known.suppose(KnownPool { left_out, ..known.clone() });
+                self.known.insert_unproven(KnownPool { left_out, ..known.clone() });
             }
         }
         let (number, searched_to) = (snapshot.block.number, snapshot.searched_to());
@@ -99,10 +99,10 @@ impl Synchronizer {
         );
     }
 
-    /// Pools that exist without an announcement, as far as they are contracts of this chain: a local one has few of mainnet's.
+    /// Adds pools that exist without an announcement, if this chain has their contracts: a local one has few.
     pub(super) async fn learn_fixed_pools(&mut self, block_hash: B256) -> Result<(), FollowError> {
         let pools = self.catalog.fixed_pools();
-        // a question that every token answers; only where nothing comes back is the code asked for
+        // Every token answers this call; the code is asked for only if nothing comes back.
         let calls = pools.iter().map(|pool| Call { to: pool.key.contract, data: Bytes::from_static(&DECIMALS) });
         let answers = self.node.read(block_hash, calls.collect()).await?;
         let is_silent = |answer: &Option<Bytes>| answer.as_ref().is_some_and(|answer| answer.is_empty());
@@ -128,7 +128,7 @@ impl Synchronizer {
         Ok(())
     }
 
-    /// Reads known pools at a head; what is kept of the past ends at the last block in `common` with it.
+    /// Builds a market of pools that are read at a head. The kept history ends at the block `common` with the head's chain.
     pub(super) async fn read_all(
         &mut self,
         head: Block,
@@ -142,7 +142,7 @@ impl Synchronizer {
             futures::join!(self.join(&all, base.tokens(), None, head.hash), node.fee_history(head.number));
         let (joined, history) = (joined?, history.ok());
         self.check_canonical(&head).await?;
-        let market = self.settle(&base, head, Vec::new(), joined)?;
+        let market = self.build_market(&base, head, Vec::new(), joined)?;
         self.await_missing(&market);
         let (pools, tokens) = (market.pools().len(), market.tokens().len());
         if common.is_some() {
@@ -150,12 +150,12 @@ impl Synchronizer {
         }
         self.history.push(market, all);
         self.fees = Some(FeeData::new(&head, history.as_ref()));
-        let (left_out, examples) = (self.known.left_out(), self.known.left_out_examples(3));
-        tracing::info!(number = head.number, hash = %head.hash, pools, tokens, left_out, ?examples, "market read");
+        let (excluded, examples) = (self.known.excluded(), self.known.excluded_examples(3));
+        tracing::info!(number = head.number, hash = %head.hash, pools, tokens, excluded, ?examples, "market read");
         Ok(())
     }
 
-    /// The highest remembered block that the node's chain still has.
+    /// Returns the highest block with a kept hash that the node's chain still has.
     pub(super) async fn common_anchor(&self, height: u64) -> Result<Option<u64>, FollowError> {
         for anchors in self.history.anchors_up_to(height).chunks(ANCHORS_PER_MESSAGE) {
             let blocks = self.node.blocks_at(anchors.iter().map(|(number, _)| *number)).await?;
@@ -167,7 +167,7 @@ impl Synchronizer {
         Ok(None)
     }
 
-    /// The next part of the background scan; waits for ever when there is none under way.
+    /// Waits for the next part of the background scan; for ever if there is none.
     pub(crate) async fn found(&mut self) -> Option<Found> {
         match &mut self.background {
             Some(background) => background.next().await,
@@ -175,12 +175,15 @@ impl Synchronizer {
         }
     }
 
-    /// Takes in a part of the background scan; the end of it when there is nothing more.
-    pub(crate) fn take(&mut self, found: Option<Found>) {
+    /// Adds the pools that a part of the background scan found; `None` ends the scan.
+    pub(crate) fn on_found(&mut self, found: Option<Found>) {
         let Some(Found { part, progress }) = found else {
             self.background = None;
             self.status.send_modify(|status| status.discovery = None);
-            tracing::info!(known = self.known.len(), "every block that the node has logs of was searched for pools");
+            tracing::info!(
+                known = self.known.len(),
+                "the search for pools is done: every block whose logs the node has was searched"
+            );
             self.check_history();
             return;
         };
@@ -190,7 +193,7 @@ impl Synchronizer {
         if let Some(tip) = self.tip() {
             new.retain(|pool| tip.pool_id(*pool).is_none());
         }
-        new.retain(|pool| !self.known.is_left_out(*pool));
+        new.retain(|pool| !self.known.is_excluded(*pool));
         self.pending.extend(new);
         let waiting = self.pending.len();
         self.status.send_modify(|status| (status.discovery, status.waiting) = (Some(progress), waiting));

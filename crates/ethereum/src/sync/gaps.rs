@@ -1,21 +1,21 @@
-//! Whether the search for pools saw all of history: nodes prune old logs, some without a word.
+//! Detects that the search for pools missed old logs: nodes prune them, some without an error.
 
 use super::synchronizer::Synchronizer;
 use crate::{curated, scan::Part};
 
-/// Blocks after the first deployment within which the first announcement was, on mainnet: about a month.
+/// Blocks after the first deployment within which mainnet's first announcement was: about a month.
 const FIRST_ANNOUNCEMENT_WITHIN: u64 = 200_000;
 
 impl Synchronizer {
-    /// Takes notice of blocks whose logs no node has.
+    /// Notes blocks whose logs no node has.
     pub(super) fn note_pruned(&self, part: &Part) {
         if part.pruned {
-            self.tell_history_from(part.to.saturating_add(1));
+            self.report_history_from(part.to.saturating_add(1));
         }
     }
 
-    /// After a search: the pools of our list must have been announced in it. Where they were not, the node has no logs of the
-    /// blocks that announced them, whatever it said.
+    /// Checks after a search that it found the announcements of our list of pools. If it did not, the node lacks the logs of those
+    /// blocks, whatever it answered.
     pub(super) fn check_history(&self) {
         if self.config.start_block.is_some() || !self.config.largest_pools_first {
             return;
@@ -34,14 +34,13 @@ impl Synchronizer {
             missing,
             listed = listed.len(),
             first_announcement = first,
-            "the node has no logs of old blocks: pools that were announced before are not in the market, but for those of our \
-             list. Search once more in an empty data directory with a node that has them, or start from a \
-             snapshot (--snapshot)"
+            "the node has no logs of old blocks: pools announced in them are not in the market, except those of our list. \
+             Search again in an empty data directory with a node that has these logs, or start from a snapshot (--snapshot)"
         );
-        self.tell_history_from(first);
+        self.report_history_from(first);
     }
 
-    fn tell_history_from(&self, first: u64) {
+    fn report_history_from(&self, first: u64) {
         self.status.send_modify(|status| status.history_from = status.history_from.max(Some(first)));
     }
 }

@@ -1,4 +1,4 @@
-//! Reads on in the lists of pools that contracts keep.
+//! Reads new entries of the lists of pools that contracts keep.
 
 use std::collections::BTreeSet;
 
@@ -11,47 +11,47 @@ use crate::{FollowError, lists::MOST_ENTRIES};
 /// Most new entries of one list that are read at a time.
 const ENTRIES_AT_ONCE: u64 = 2_000;
 
-/// A list, and the product whose record names it.
-type Kept = (Product, &'static dyn PoolList);
+/// A list and its product.
+type ProductList = (Product, &'static dyn PoolList);
 
 impl Synchronizer {
-    /// Reads what is new in some lists at a block. The pools found are known and wait to be read; their keys.
+    /// Reads new entries of some lists at a block. Adds the pools to those that wait to be read, and returns their keys.
     ///
-    /// A keeper that answers nothing, or nonsense, adds nothing; it is asked again when it speaks.
-    pub(super) async fn grow(
+    /// A contract without a plausible answer adds nothing; it is asked again when it emits a log.
+    pub(super) async fn read_lists(
         &mut self,
         keepers: impl IntoIterator<Item = Address>,
         height: u64,
         block_hash: B256,
     ) -> Result<BTreeSet<PoolKey>, FollowError> {
-        let lists: Vec<Kept> = keepers.into_iter().filter_map(|keeper| self.catalog.list_of(keeper)).collect();
+        let lists: Vec<ProductList> = keepers.into_iter().filter_map(|keeper| self.catalog.list_of(keeper)).collect();
         let mut found = BTreeSet::new();
         if lists.is_empty() {
             return Ok(found);
         }
         let counts = self.node.read(block_hash, lists.iter().map(|(_, list)| list.count()).collect()).await?;
         let mut read = Vec::with_capacity(lists.len());
-        let mut asked: Vec<(Kept, Call)> = Vec::new();
+        let mut asked: Vec<(ProductList, Call)> = Vec::new();
         for ((product, list), said) in lists.into_iter().zip(&counts) {
             let before = if list.loses_entries() { 0 } else { self.known.lists.count(list.keeper()) };
-            let count = believable(list, said.as_ref());
+            let count = plausible_count(list, said.as_ref());
             let end = count.min(before.saturating_add(ENTRIES_AT_ONCE));
             asked.extend((before.min(count)..end).map(|index| ((product, list), list.entry(index))));
             read.push((list.keeper(), end, end == count || list.loses_entries()));
         }
         let entries = self.node.read(block_hash, asked.iter().map(|(_, call)| call.clone()).collect()).await?;
-        let mut new: Vec<(Kept, Address)> = Vec::new();
+        let mut new: Vec<(ProductList, Address)> = Vec::new();
         let mut nonsense = 0_usize;
-        for ((kept, _), entry) in asked.iter().zip(&entries) {
+        for ((list, _), entry) in asked.iter().zip(&entries) {
             match address(entry.as_ref()) {
                 Some(pool) if self.known.get(pool.into()).is_some() => {}
-                Some(pool) if found.insert(pool.into()) => new.push((*kept, pool)),
+                Some(pool) if found.insert(pool.into()) => new.push((*list, pool)),
                 Some(_) => {}
                 None => nonsense += 1,
             }
         }
         if nonsense > 0 {
-            tracing::warn!(nonsense, "lists of pools have entries that are no addresses");
+            tracing::warn!(nonsense, "lists of pools have entries that are no addresses: they are skipped");
         }
         for (pool, reason) in self.describe(&new, block_hash).await? {
             let key = pool.key;
@@ -60,7 +60,7 @@ impl Synchronizer {
                 self.known.insert(pool, height);
             }
             if let Some(reason) = reason {
-                self.known.leave_out(key, reason);
+                self.known.exclude(key, reason);
             } else if follows {
                 continue;
             }
@@ -73,10 +73,10 @@ impl Synchronizer {
         Ok(found)
     }
 
-    /// What lists say of their entries; one of which a list says nothing that makes sense is a pool without coins, and why.
+    /// Asks lists to describe their entries. An entry without a plausible description is a pool without coins, with the reason.
     async fn describe(
         &self,
-        entries: &[(Kept, Address)],
+        entries: &[(ProductList, Address)],
         block_hash: B256,
     ) -> Result<Vec<(Discovered, Option<String>)>, FollowError> {
         let questions: Vec<Vec<Call>> = entries.iter().map(|((_, list), pool)| list.questions(*pool)).collect();
@@ -86,23 +86,27 @@ impl Synchronizer {
         for (((product, list), pool), questions) in entries.iter().zip(&questions) {
             let (own, others) = rest.split_at(questions.len().min(rest.len()));
             rest = others;
-            let nothing = |error: DecodeError| (unknown(*pool, *product), Some(error.to_string()));
-            pools.push(list.understand(*pool, own).map_or_else(nothing, |described| (described, None)));
+            let undescribed = |error: DecodeError| (unknown(*pool, *product), Some(error.to_string()));
+            pools.push(list.understand(*pool, own).map_or_else(undescribed, |described| (described, None)));
         }
         Ok(pools)
     }
 
-    /// Every list may be longer than was read: nobody watched.
-    pub(super) fn doubt_lists(&mut self) {
+    /// Marks every list as due, after blocks whose logs were not all seen.
+    pub(super) fn set_lists_due(&mut self) {
         for (_, list) in self.catalog.lists() {
             self.known.lists.set_due(list.keeper());
         }
     }
 
-    /// Reads on in all lists that are due, at a block.
-    pub(super) async fn grow_all(&mut self, height: u64, block_hash: B256) -> Result<BTreeSet<PoolKey>, FollowError> {
+    /// Reads new entries of all lists that are due, at a block.
+    pub(super) async fn read_due_lists(
+        &mut self,
+        height: u64,
+        block_hash: B256,
+    ) -> Result<BTreeSet<PoolKey>, FollowError> {
         let due = self.known.lists.due().clone();
-        self.grow(due, height, block_hash).await
+        self.read_lists(due, height, block_hash).await
     }
 }
 
@@ -110,21 +114,21 @@ fn unknown(address: Address, product: Product) -> Discovered {
     Discovered { key: address.into(), product, coins: Vec::new(), fee_pips: 0, tick_spacing: 0 }
 }
 
-/// How many entries a list has; none if that is not to be believed.
-fn believable(list: &dyn PoolList, said: Option<&Bytes>) -> u64 {
+/// Returns how many entries a list has; 0 if its answer is implausible.
+fn plausible_count(list: &dyn PoolList, said: Option<&Bytes>) -> u64 {
     let count = said.and_then(|said| U256::try_from_be_slice(said.get(..32)?));
     match count {
         Some(count) if count <= U256::from(MOST_ENTRIES) => count.saturating_to(),
         Some(count) => {
-            tracing::warn!(list = %list.keeper(), %count, "a list of pools says that it has more than any has: left alone");
+            tracing::warn!(list = %list.keeper(), %count, "a list of pools has implausibly many entries: it is skipped");
             0
         }
-        // a contract that is not on this chain answers nothing
+        // A contract that is not on this chain answers nothing.
         None => 0,
     }
 }
 
-/// The address that a word is, unless it is none.
+/// Returns the address in a word; `None` if it is zero or no address.
 pub(super) fn address(entry: Option<&Bytes>) -> Option<Address> {
     let word = U256::try_from_be_slice(entry?.get(..32)?)?;
     (!word.is_zero() && word.bit_len() <= 160).then(|| Address::from_word(word.into()))

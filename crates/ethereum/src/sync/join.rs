@@ -1,4 +1,4 @@
-//! Reads pools into a market: states first, then the tokens of those that are wanted in these states, all at one block.
+//! Reads pools for a market: states first, then the tokens of the pools that these states do not exclude, all at one block.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,26 +18,27 @@ use crate::{
     state::{Base, read_states},
 };
 
-/// Pools read at one block, and those that could not be.
+/// Pools that were read at one block, and pools that are excluded.
 pub(super) struct Joined {
     tokens: Arc<Tokens>,
     pools: Vec<Pool>,
-    /// Pools that nobody wants, or whose tokens are none.
+    /// Pools excluded by the rules, or because of a token.
     refused: Vec<(PoolKey, String)>,
-    /// Pools of whose answers nothing could be made.
+    /// Pools whose answers could not be decoded.
     unread: Vec<(PoolKey, DecodeError)>,
 }
 
 impl Joined {
-    fn left_out(&self) -> impl Iterator<Item = PoolKey> + '_ {
+    /// Returns the pools that the market will not have.
+    fn excluded(&self) -> impl Iterator<Item = PoolKey> + '_ {
         self.refused.iter().map(|(pool, _)| *pool).chain(self.unread.iter().map(|(pool, _)| *pool))
     }
 }
 
 impl Synchronizer {
-    /// As [`Self::join`], for what comes after a market: a pool of it that is refused is read once more before it is left out. A
-    /// node that makes its next block may mix what it says of two, which then does not fit together (see `doubt`).
-    pub(super) async fn join_surely(
+    /// Reads pools as [`Self::join`] does, after a market: a pool of it that would be excluded is read once more. A node that
+    /// makes its next block may mix the states of two blocks, which then contradict each other.
+    pub(super) async fn join_with_retry(
         &mut self,
         keys: &BTreeSet<PoolKey>,
         market: &Market,
@@ -45,7 +46,7 @@ impl Synchronizer {
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
         let mut joined = self.join(keys, market.tokens(), base, block_hash).await?;
-        let lost: BTreeSet<PoolKey> = joined.left_out().filter(|pool| market.pool_id(*pool).is_some()).collect();
+        let lost: BTreeSet<PoolKey> = joined.excluded().filter(|pool| market.pool_id(*pool).is_some()).collect();
         if !lost.is_empty() {
             let again = self.join(&lost, &joined.tokens, None, block_hash).await?;
             joined.refused.retain(|(pool, _)| !lost.contains(pool));
@@ -58,8 +59,7 @@ impl Synchronizer {
         Ok(joined)
     }
 
-    /// Reads known pools at a block. The answers of the node decide which of them make it. `base` is what is known of
-    /// them, if there is anything.
+    /// Reads known pools at a block. `base` holds their earlier states, if there are any.
     pub(super) async fn join(
         &mut self,
         keys: &BTreeSet<PoolKey>,
@@ -72,14 +72,14 @@ impl Synchronizer {
         let mut joined = Joined { tokens: Arc::clone(tokens), pools: vec![], refused: vec![], unread: vec![] };
         let mut wanted: Vec<Discovered> = Vec::with_capacity(keys.len());
         for key in keys {
-            let refused = match self.known.get(*key) {
+            let excluded = match self.known.get(*key) {
                 Some(_) if refuted.contains(key) => {
-                    Some("the chain knows nothing of what the snapshot said of it".into())
+                    Some("the chain does not confirm what the snapshot says of it".into())
                 }
-                Some(pool) => self.config.rules.refuse(pool).map(String::from).or_else(|| impossible(pool)),
+                Some(pool) => self.config.rules.refuse(pool).map(String::from).or_else(|| invalid_coins(pool)),
                 None => Some("it was never announced".into()),
             };
-            match refused {
+            match excluded {
                 Some(reason) => joined.refused.push((*key, reason)),
                 None => wanted.extend(self.known.get(*key).cloned()),
             }
@@ -88,7 +88,7 @@ impl Synchronizer {
         let mut held = Vec::with_capacity(wanted.len());
         for (pool, state) in wanted.into_iter().zip(states) {
             match state {
-                // what shares its announcement with others shows only now what it is
+                // A pool whose announcement stands for several products shows its product only now.
                 Ok((_, product)) if !self.catalog.follows(product) => joined.refused.push((pool.key, denied(product))),
                 Ok((state, product)) => match self.config.rules.refuse_state(&pool, &state) {
                     Some(reason) => joined.refused.push((pool.key, reason.into())),
@@ -97,7 +97,7 @@ impl Synchronizer {
                 Err(error) => joined.unread.push((pool.key, error)),
             }
         }
-        // most announced pools hold next to nothing: their tokens are not asked about, and are in no table
+        // Most announced pools hold next to nothing and are excluded: their tokens are not read.
         let coins = held.iter().flat_map(|(pool, ..)| &pool.coins).filter(|coin| joined.tokens.id(**coin).is_none());
         let unknown: Vec<Address> = coins.copied().collect::<BTreeSet<_>>().into_iter().collect();
         let read = read_tokens(&self.node, block_hash, &unknown).await?.into_iter().flatten();
@@ -114,23 +114,24 @@ impl Synchronizer {
         Ok(joined)
     }
 
-    /// Asks the chain about pools that only a snapshot told of; those of which it knows nothing.
+    /// Asks the chain to confirm pools that only a snapshot contains; returns those that it does not confirm.
     async fn prove(&mut self, keys: &BTreeSet<PoolKey>, block_hash: B256) -> Result<BTreeSet<PoolKey>, FollowError> {
-        let supposed = |key: &PoolKey| Some((self.known.get(*key)?.clone(), self.known.supposed_at(*key)?));
-        let supposed: Vec<(Discovered, u64)> = keys.iter().filter_map(supposed).collect();
+        let unproven = |key: &PoolKey| Some((self.known.get(*key)?.clone(), self.known.unproven_since(*key)?));
+        let unproven: Vec<(Discovered, u64)> = keys.iter().filter_map(unproven).collect();
         let mut refuted = BTreeSet::new();
-        if supposed.is_empty() {
+        if unproven.is_empty() {
             return Ok(refuted);
         }
-        let pools: Vec<&Discovered> = supposed.iter().map(|(pool, _)| pool).collect();
+        let pools: Vec<&Discovered> = unproven.iter().map(|(pool, _)| pool).collect();
         let proofs = by_factories(&self.node, block_hash, &pools).await?;
         let mut unasked = Vec::new();
-        for ((pool, announced_at), proof) in supposed.into_iter().zip(proofs) {
+        for ((pool, announced_at), proof) in unproven.into_iter().zip(proofs) {
             match proof {
                 Proof::Refuted => {
                     refuted.insert(pool.key);
                 }
-                // a factory that is not there: a sample of its announcements was looked up when the snapshot was taken
+                // Without confirmations, the announcement is looked up. A factory that is not there cannot refute the pool: a sample of
+                // announcements was looked up when the snapshot was checked.
                 Proof::None if pool.product.confirmations(&pool).is_empty() => unasked.push((pool.key, announced_at)),
                 Proof::None | Proof::Given => self.known.prove(pool),
             }
@@ -148,13 +149,13 @@ impl Synchronizer {
         }
         if !refuted.is_empty() {
             let pools = refuted.len();
-            tracing::warn!(pools, "pools of the snapshot are excluded: the chain knows nothing of them");
+            tracing::warn!(pools, "pools of the snapshot are excluded: the chain does not confirm them");
         }
         Ok(refuted)
     }
 
-    /// Asks for the coins that announcements of these pools do not name. Where nothing comes back that is a token, the pool stays as
-    /// it was announced, too few coins for a pool.
+    /// Asks for coins that the announcements of these pools do not name. Without an answer the pool keeps too few coins, and is
+    /// excluded.
     async fn name_coins(&mut self, keys: &BTreeSet<PoolKey>, block_hash: B256) -> Result<(), FollowError> {
         let unnamed = |key: &PoolKey| {
             let pool = self.known.get(*key)?;
@@ -173,52 +174,52 @@ impl Synchronizer {
         Ok(())
     }
 
-    /// The market of a block: `base` with some pools changed and others read, without those that could not be read. A node that makes
-    /// blocks may mix what it says of two: a pool that could not be read and was not left out before is read once more behind this market.
-    pub(super) fn settle(
+    /// Builds the market of a block: `base` with some pools changed and others read, without excluded pools. A pool that could not
+    /// be read and was not excluded before waits to be read once more, since a node that makes blocks may mix the states of two.
+    pub(super) fn build_market(
         &mut self,
         base: &Market,
         block: Block,
         changed: Vec<Pool>,
         joined: Joined,
     ) -> Result<Arc<Market>, FollowError> {
-        let dropped: Vec<PoolKey> = joined.left_out().filter(|pool| base.pool_id(*pool).is_some()).collect();
+        let dropped: Vec<PoolKey> = joined.excluded().filter(|pool| base.pool_id(*pool).is_some()).collect();
         let trimmed = if dropped.is_empty() { None } else { Some(base.without(&dropped)) };
         let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.key));
         let read: Vec<PoolKey> = joined.pools.iter().map(|pool| pool.key).collect();
         let pools = changed.chain(joined.pools);
         let market = trimmed.as_ref().unwrap_or(base).next(block, joined.tokens, pools)?;
         for pool in read {
-            self.known.take_in(pool);
+            self.known.include(pool);
             self.pending.remove(&pool);
             if base.pool_id(pool).is_none() {
-                self.tell_of_named(pool, None);
+                self.report_named(pool, None);
             }
         }
         for (pool, reason) in joined.refused {
             self.pending.remove(&pool);
-            self.leave_out(pool, reason);
+            self.exclude(pool, reason);
         }
         for (pool, error) in joined.unread {
-            if self.known.is_left_out(pool) {
+            if self.known.is_excluded(pool) {
                 self.pending.remove(&pool);
             } else {
                 self.pending.insert(pool);
             }
-            self.leave_out(pool, error.to_string());
+            self.exclude(pool, error.to_string());
         }
         Ok(Arc::new(market))
     }
 
-    /// What is known and should be in a market waits to be read, beside what waits already.
+    /// Adds known pools that a market lacks to those that wait to be read.
     pub(super) fn await_missing(&mut self, market: &Market) {
         self.pending.retain(|pool| self.known.get(*pool).is_some());
         self.pending.extend(self.known.missing_from(market));
     }
 }
 
-/// Why coins that a pool was announced with are none of a pool.
-fn impossible(pool: &Discovered) -> Option<String> {
+/// Returns why the announced coins of a pool are invalid.
+fn invalid_coins(pool: &Discovered) -> Option<String> {
     if pool.coins.len() > MAX_COINS {
         return Some(format!("it has {} coins", pool.coins.len()));
     }
@@ -227,7 +228,7 @@ fn impossible(pool: &Discovered) -> Option<String> {
     (distinct < 2 || distinct != pool.coins.len()).then(|| "its coins are not two or more different tokens".into())
 }
 
-/// The coins of a pool; those that the table lacks join it, if all of them were read.
+/// Returns the coins of a pool; adds those that the table lacks, if all of them were read.
 fn coins_of(
     pool: &Discovered,
     tokens: &mut Arc<Tokens>,

@@ -1,5 +1,4 @@
-//! Keeps the market at the node's head: the first market, every block after it, and every way in which the chain may have
-//! moved meanwhile.
+//! Keeps the market at the node's head: the first market, every block after it, missed blocks and reorganisations.
 
 mod advance;
 mod background;

@@ -1,4 +1,4 @@
-//! Takes up what an earlier run stored.
+//! Starts from the market that an earlier run stored.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -11,8 +11,8 @@ use super::{background::Background, journal::Journal, synchronizer::Synchronizer
 use crate::{lists::Lists, rules::denied, spans::Spans};
 
 impl Synchronizer {
-    /// From here on everything is kept in a store; what it holds already is taken up. Nothing of it is published before the
-    /// node was asked what became of its block.
+    /// Stores every later market, and starts from the content of the store. Nothing of it is published before the node was asked
+    /// about its block.
     pub(crate) fn keep_in(&mut self, store: Arc<MarketStore>, saved: Option<Saved>) {
         self.store = Some(store);
         if let Some(saved) = saved {
@@ -27,15 +27,15 @@ impl Synchronizer {
             let found = saved.market.pools().iter().filter(|pool| self.is_found(pool));
             unnamed.extend(found.map(|pool| pool.key));
         }
-        let foreign = |pool: &&Arc<Pool>| !self.catalog.follows(pool.product) || unnamed.contains(&pool.key);
-        let foreign: Vec<PoolKey> = saved.market.pools().iter().filter(foreign).map(|pool| pool.key).collect();
-        let market = if foreign.is_empty() { saved.market } else { Arc::new(saved.market.without(&foreign)) };
+        let dropped = |pool: &&Arc<Pool>| !self.catalog.follows(pool.product) || unnamed.contains(&pool.key);
+        let dropped: Vec<PoolKey> = saved.market.pools().iter().filter(dropped).map(|pool| pool.key).collect();
+        let market = if dropped.is_empty() { saved.market } else { Arc::new(saved.market.without(&dropped)) };
         let block = *market.block();
         for mut pool in saved.known {
-            // denied then and followed now
-            let again =
+            // Its product was denied then, and is followed now.
+            let is_followed =
                 |reason: &String| Product::ALL.iter().any(|p| self.catalog.follows(*p) && *reason == denied(*p));
-            pool.left_out = pool.left_out.filter(|reason| !again(reason));
+            pool.left_out = pool.left_out.filter(|reason| !is_followed(reason));
             let (key, follows) = (pool.pool.key, self.catalog.may_follow(pool.pool.product));
             self.known.restore(pool);
             if !follows || unnamed.contains(&key) {
@@ -49,10 +49,10 @@ impl Synchronizer {
         for entry in &saved.journal {
             self.history.remember(entry.number, entry.hash);
         }
-        self.pending = self.known.missing_from(&market).into_iter().collect();
+        self.pending = self.known.missing_from(&market).collect();
         tracing::info!(
             number = block.number, hash = %block.hash, pools = market.pools().len(), known = self.known.len(),
-            blocks_to_search = self.spans.blocks_left(), "taken up from the store"
+            blocks_to_search = self.spans.blocks_left(), "starting from the stored market"
         );
         self.history.push(market, saved.read.into_iter().collect());
         self.journal = Some(Journal { tip: block.hash, entries: saved.journal });
@@ -64,7 +64,7 @@ impl Synchronizer {
         }
     }
 
-    /// Fixed pools of products that the store knows none of: it is from before they were followed.
+    /// Adds fixed pools of products without any in the store, which is from before they were followed.
     fn learn_new_fixed_pools(&mut self) {
         let fixed = self.catalog.fixed_pools();
         let known = |pool: &&Discovered| self.known.get(pool.key).is_some();
@@ -74,12 +74,12 @@ impl Synchronizer {
         }
     }
 
-    /// The newest market with the pools in which it may differ from the state of an older block of the same chain, where
-    /// that is known without reading them all.
+    /// Returns the newest market, and the pools in which it may differ from the state at an older block; `None` if that is not
+    /// known.
     pub(super) fn touched_above(&self, common: u64) -> Option<(Arc<Market>, BTreeSet<PoolKey>)> {
         let journal = self.journal.as_ref()?;
         let (tip, oldest) = (self.history.tip()?, self.history.oldest_market()?);
-        // The chain of what we know must be whole: the journal up to the first market, and every market since.
+        // Requires every block: the journal up to the first market, and every market since.
         let whole = oldest.block().hash == journal.tip && journal.entries.iter().any(|entry| entry.number <= common);
         if !whole {
             return None;

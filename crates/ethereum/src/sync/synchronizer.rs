@@ -1,4 +1,4 @@
-//! The follower's memory: what it knows of pools, blocks and markets, and the step from one head to the next.
+//! The synchroniser: what it knows of pools, blocks and markets, and the step from one head to the next.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -13,33 +13,32 @@ use crate::{
     lists::Lists, node::PlacedLog, spans::Spans,
 };
 
-/// Most waiting pools that are read along with a block, and fewest between two blocks.
+/// Most waiting pools that are read together with a block, and fewest between two blocks.
 pub(super) const POOLS_WITH_A_BLOCK: usize = 256;
 
-/// The follower's memory and what it does with it. Whatever fails half-way leaves the last market in place, and is done
-/// again from there.
+/// Brings the market to the node's head. A failure leaves the last market in place, from which the next try goes on.
 pub(crate) struct Synchronizer {
     pub(super) node: Node,
     pub(super) config: FollowerConfig,
     pub(super) catalog: Catalog,
     pub(super) known: Known,
     pub(super) history: History,
-    /// Known pools that still have to be read into the market.
+    /// Known pools that wait to be read into the market.
     pub(super) pending: BTreeSet<PoolKey>,
-    /// How many of them are read between two blocks.
+    /// Number of them that are read at a time between two blocks.
     pub(super) between_blocks: usize,
     pub(super) fees: Option<FeeData>,
     pub(super) background: Option<Background>,
     pub(super) status: watch::Sender<SyncStatus>,
-    /// Where each source's search for pools stands.
+    /// Progress of the search for pools.
     pub(super) spans: Spans,
-    /// Where everything is kept for the next start.
+    /// The store, if there is one.
     pub(super) store: Option<Arc<MarketStore>>,
-    /// What an earlier run stored of its last blocks, while it is of use.
+    /// The last blocks of an earlier run, while they are of use.
     pub(super) journal: Option<Journal>,
-    /// A market taken up from the store is at the head and was not published.
+    /// Whether the tip is a market from the store that was not published yet.
     pub(super) unpublished: bool,
-    /// The lowest height rolled back to since the store was last told.
+    /// Lowest height rolled back to since the last change was stored.
     rolled_back_to: Option<u64>,
 }
 
@@ -67,7 +66,7 @@ impl Synchronizer {
         }
     }
 
-    /// Hands what is new to the store, which writes it behind our back.
+    /// Hands changes to the store, which writes them in the background.
     pub(crate) fn record(&mut self) {
         let (Some(store), Some(tip)) = (&self.store, self.history.tip()) else { return };
         store.record(Change {
@@ -90,49 +89,49 @@ impl Synchronizer {
         self.rolled_back_to = Some(self.rolled_back_to.map_or(height, |lowest| lowest.min(height)));
     }
 
-    /// The newest market.
+    /// Returns the newest market.
     pub(crate) fn tip(&self) -> Option<&Arc<Market>> {
         self.history.tip()
     }
 
-    /// What gas costs after the newest market's block.
+    /// Returns the gas price after the newest market's block.
     pub(crate) fn fees(&self) -> Option<FeeData> {
         let tip = self.tip()?.block();
         Some(self.fees.map_or_else(|| FeeData::new(tip, None), |fees| fees.after(tip)))
     }
 
-    /// Known pools that are not in the market.
-    pub(crate) fn left_out(&self) -> usize {
-        self.known.left_out()
+    /// Returns how many known pools are excluded.
+    pub(crate) fn excluded(&self) -> usize {
+        self.known.excluded()
     }
 
-    /// Known pools that are still to be read, and lists of pools.
+    /// Returns how many known pools and lists wait to be read.
     pub(crate) fn waiting(&self) -> usize {
         self.pending.len() + self.known.lists.due().len()
     }
 
-    /// Whether pools or lists wait to be read in between two blocks. Lists can wait until the tip is the node's.
+    /// Returns whether pools or lists wait to be read between two blocks. Lists are read only after the tip was published.
     pub(crate) fn has_pending(&self) -> bool {
         let lists = !self.unpublished && !self.known.lists.due().is_empty();
         (!self.pending.is_empty() || lists) && self.tip().is_some()
     }
 
-    /// Reads pools of the market again, in between blocks.
+    /// Makes pools of the market wait to be read again.
     pub(crate) fn read_again(&mut self, pools: impl IntoIterator<Item = PoolKey>) {
         let Some(tip) = self.history.tip() else { return };
         self.pending.extend(pools.into_iter().filter(|pool| tip.pool_id(*pool).is_some()));
     }
 
-    /// Reads every pool of the market again, in between blocks.
+    /// Makes every pool of the market wait to be read again.
     pub(crate) fn read_everything_again(&mut self) {
         let all: Vec<PoolKey> = self.tip().into_iter().flat_map(|tip| tip.pools()).map(|pool| pool.key).collect();
         self.read_again(all);
     }
 
-    /// Brings the market to a head that the node announced, or to where the node is by now. Whether the market changed.
+    /// Brings the market to a head that the node reported, or to its present head; returns whether the market changed.
     ///
     /// # Errors
-    /// [`FollowError`]; the market is then that of some block on the way, and the next call goes on from it.
+    /// [`FollowError`]; the market is then of some block before the head, and the next call goes on from it.
     pub(crate) async fn follow(&mut self, head: Block) -> Result<bool, FollowError> {
         let moved = self.go_to(head).await?;
         if self.unpublished
@@ -157,19 +156,19 @@ impl Synchronizer {
             self.advance_all(&[head]).await?;
             return Ok(true);
         }
-        self.find_the_way(tip).await
+        self.follow_other_chain(tip).await
     }
 
     pub(super) fn phase(&self, phase: Phase) {
         self.status.send_modify(|status| status.phase = phase);
     }
 
-    /// Whether a block is still the one of its height.
+    /// Returns whether the node's chain has a block.
     pub(super) async fn is_canonical(&self, block: &Block) -> Result<bool, FollowError> {
         Ok(self.node.block_at(block.number).await?.is_some_and(|now| now.hash == block.hash))
     }
 
-    /// Fails when a block is no longer the one of its height.
+    /// Checks that the node's chain has a block.
     pub(super) async fn check_canonical(&self, block: &Block) -> Result<(), FollowError> {
         if self.is_canonical(block).await? {
             return Ok(());
@@ -177,18 +176,18 @@ impl Synchronizer {
         Err(FollowError::Replaced { number: block.number, hash: block.hash })
     }
 
-    /// Remembers the pools that logs announce; gives their keys.
+    /// Adds the pools that logs announce; returns their keys.
     pub(super) fn learn(&mut self, logs: &[PlacedLog]) -> BTreeSet<PoolKey> {
         let mut found = BTreeSet::new();
         for log in logs {
             match self.catalog.announced(&log.log) {
                 Ok(Some(pool)) => {
                     found.insert(pool.key);
-                    self.give_way(&pool);
+                    self.replace_named(&pool);
                     self.known.insert(pool, log.block_number);
                 }
                 Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "a factory announced something that is no pool"),
+                Err(error) => tracing::warn!(%error, "a factory's announcement cannot be decoded: it is skipped"),
             }
         }
         found

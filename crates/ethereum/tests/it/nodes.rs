@@ -195,11 +195,10 @@ async fn when_a_node_is_slow_for_once_a_second_one_answers() {
     for _ in 0..12 {
         node.latest_block().await.unwrap();
     }
-    slow.set(Fault::Slow(30_000));
-    let began = std::time::Instant::now();
-    let block = node.latest_block().await.unwrap();
+    // longer than this test may take: the answer is the second node's
+    slow.set(Fault::Slow(3_600_000));
+    let block = tokio::time::timeout(PATIENCE, node.latest_block()).await.unwrap().unwrap();
     assert_eq!(block.hash, head_hash(&chain).await);
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     let reports = node.report();
     assert_eq!((reports[0].failed, reports[1].hedged), (0, 1), "{reports:?}");
 }

@@ -63,8 +63,8 @@ async fn a_node_of_another_chain_is_refused() {
 async fn every_spoilt_answer_is_an_error_that_says_what_is_wrong() {
     let chain = chain().await;
     let proxy = Proxy::before(chain.http_url()).await;
-    let config = NodeConfig { timeout: Duration::from_millis(300), attempts: 1, ..NodeConfig::default() };
-    let node = Node::connect_with(&proxy.url, config).await.unwrap();
+    let once = |timeout| NodeConfig { timeout, attempts: 1, ..NodeConfig::default() };
+    let node = Node::connect_with(&proxy.url, once(PATIENCE)).await.unwrap();
     for fault in [Fault::Refuse, Fault::Cut] {
         proxy.set(fault);
         let error = node.latest_block().await.unwrap_err();
@@ -80,12 +80,14 @@ async fn every_spoilt_answer_is_an_error_that_says_what_is_wrong() {
     assert!(matches!(node.latest_block().await.unwrap_err(), NodeError::Http { status: 500, .. }));
     proxy.set(Fault::Error);
     assert!(matches!(node.latest_block().await.unwrap_err(), NodeError::Rpc { code: -32005, .. }));
-    proxy.set(Fault::Silence);
-    assert!(matches!(node.latest_block().await.unwrap_err(), NodeError::Timeout { timeout_ms: 300, .. }));
     proxy.set(Fault::None);
     node.latest_block().await.unwrap();
     proxy.set(Fault::Status(429));
     assert!(matches!(node.latest_block().await.unwrap_err(), NodeError::Http { status: 429, .. }));
+    proxy.set(Fault::None);
+    let impatient = Node::connect_with(&proxy.url, once(Duration::from_secs(5))).await.unwrap();
+    proxy.set(Fault::Silence);
+    assert!(matches!(impatient.latest_block().await.unwrap_err(), NodeError::Timeout { timeout_ms: 5_000, .. }));
 }
 
 #[tokio::test]
@@ -125,7 +127,7 @@ async fn calls_that_burn_all_gas_cost_one_message_more_however_many_they_are() {
     let node = Node::connect(&chain.http_url()).await.unwrap();
     let head = node.latest_block().await.unwrap().hash;
     let (burn, six) = (decimals_of(burner), decimals_of(tokens::by_symbol("USDC").address));
-    assert!(node.lends_code(head).await.unwrap());
+    assert!(node.supports_overrides(head).await.unwrap());
     let calls: Vec<Call> = (0..400).map(|index| if index % 100 == 7 { burn.clone() } else { six.clone() }).collect();
     let before = node.traffic();
     let answers = node.read(head, calls.clone()).await.unwrap();
@@ -219,7 +221,7 @@ async fn the_lens_and_plain_calls_read_the_same_and_the_lens_takes_fewer() {
             traffic.messages,
             traffic.calls
         );
-        assert_eq!(node.lends_code(market.block().hash).await.unwrap(), !read.is_empty());
+        assert_eq!(node.supports_overrides(market.block().hash).await.unwrap(), !read.is_empty());
         read.push(content(&market));
         calls.push((traffic.messages, bytes));
     }

@@ -11,10 +11,19 @@ use braid_protocols::{
 use braid_routing::Route;
 use braid_routing::machine::SpentFrom;
 
-use super::{authorization::Authorization, costs, meter::Meter};
+use super::{costs, meter::Meter};
 use crate::program::run::{Observer, Payee, Ran, Run};
 use crate::program::{EncodeError, Leg};
 use crate::{Destination, Order, Program, permit2, proxy};
+
+/// How the payer lets the proxy take the inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authorization {
+    /// By allowances to the proxy (or nothing, when only ether is sold).
+    Allowance,
+    /// By a Permit2 signature.
+    Permit2,
+}
 
 /// What the walk found, apart from the intrinsic cost of the transaction.
 pub(super) struct Walked {
@@ -153,7 +162,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The input that a signature moves to the first step's pool and not to the proxy: the only one that is not ether, spent whole
+    /// Returns the input that a signature moves to the first step's pool and not to the proxy: the only one that is not ether, spent whole
     /// by a first step that takes it so.
     fn goes_straight(&self, legs: &[Leg], program: &Program) -> Option<Address> {
         let mut inputs = self.order.erc20_inputs();
@@ -260,7 +269,7 @@ impl<'a> Walker<'a> {
         self.meter.work(costs::ALLOWANCE);
         let allowance = (token, self.proxy, spender);
         let pool = self.market.pool_id(token).and_then(|id| self.market.pool(id));
-        if pool.and_then(Pool::own_token_lets) == Some(spender) {
+        if pool.and_then(Pool::implicit_spender) == Some(spender) {
             self.meter.write(allowance, false, false);
         } else {
             self.meter.write(allowance, true, false);

@@ -18,7 +18,7 @@ const DOMAIN: &[u8] = b"braid permit2 nonce";
 /// How many words of an owner's bitmap are kept in use: the nonces of so many times 256 transactions.
 pub const WORDS: u8 = 4;
 
-/// The nonce of a quote in a word of its own: keccak over the quote's id.
+/// Returns the nonce of a quote in a word of its own: keccak over the quote's id.
 ///
 /// Deterministic, and different for every quote; 248 bits of it pick a word of the bitmap, so that two nonces meet in one word
 /// only by design of an attacker against himself. The first use of a word costs its owner about 17,100 gas more than any later one.
@@ -26,7 +26,7 @@ pub fn fresh_nonce(quote_id: &[u8; 16]) -> U256 {
     keccak256([DOMAIN, quote_id].concat()).into()
 }
 
-/// The nonce that a quote tries first in one of the words that all quotes of an owner share, `word` of [`WORDS`].
+/// Returns the nonce that a quote tries first in one of the words that all quotes of an owner share, `word` of [`WORDS`].
 ///
 /// The word is the same for every quote, and apart from those of other services; the bit is the quote's own, so that two
 /// services that know nothing of each other seldom meet. Should it be used already, take [`unused_nonce`].
@@ -40,12 +40,12 @@ pub fn nonce_bitmap_calldata(owner: Address, nonce: U256) -> Bytes {
     ISignatureTransfer::nonceBitmapCall { owner, wordPosition: nonce >> 8 }.abi_encode().into()
 }
 
-/// Whether the bitmap word that holds a nonce says that it was used.
+/// Returns whether the bitmap word that holds a nonce says that it was used.
 pub fn nonce_is_used(bitmap: U256, nonce: U256) -> bool {
     bitmap.bit(usize::from(nonce.byte(0)))
 }
 
-/// The first nonce at or after `nonce`, within its word of the bitmap, that was not used and that nobody else was `given`; `None`
+/// Returns the first nonce at or after `nonce`, within its word of the bitmap, that was not used and that nobody else was `given`; `None`
 /// where there is none in the word.
 pub fn unused_nonce(bitmap: U256, nonce: U256, given: impl Fn(U256) -> bool) -> Option<U256> {
     let first = nonce.byte(0);

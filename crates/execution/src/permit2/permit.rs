@@ -22,7 +22,7 @@ pub struct Permit {
     pub sender: Address,
 }
 
-/// Whether an order can be paid by a signature: it has an ERC-20 input.
+/// Returns whether an order can be paid by a signature: it has an ERC-20 input.
 pub fn applies_to(order: &Order) -> bool {
     order.erc20_inputs().next().is_some()
 }

@@ -62,7 +62,7 @@ pub enum SignatureError {
     Unrecoverable,
 }
 
-/// The account that signed a hash: what the `ecrecover` precompile finds, for the two forms that Permit2 takes.
+/// Returns the account that signed a hash: what the `ecrecover` precompile finds, for the two forms that Permit2 takes.
 ///
 /// # Errors
 /// [`SignatureError`] where Permit2 would revert with `InvalidSignatureLength` or `InvalidSignature`.
@@ -87,7 +87,7 @@ pub fn is_valid_signature_calldata(hash: B256, signature: Bytes) -> Bytes {
     IERC1271::isValidSignatureCall { hash, signature }.abi_encode().into()
 }
 
-/// Whether the account's answer stands by the signature: the magic value, left-aligned in one word.
+/// Returns whether the account's answer stands by the signature: the magic value, left-aligned in one word.
 pub fn is_valid_signature_answer(answer: &[u8]) -> bool {
     answer.len() >= 32 && answer[..4] == EIP1271_MAGIC_VALUE
 }

@@ -1,5 +1,7 @@
 //! The EIP-712 message that a wallet signs, as JSON and as a hash.
 
+use std::borrow::Cow;
+
 use alloy_sol_types::{Eip712Domain, SolStruct, eip712_domain, sol};
 use braid_primitives::{Address, B256, Bytes, CHAIN_ID, U256};
 use serde_json::{Value, json};
@@ -53,7 +55,7 @@ pub struct TypedData {
     pub hash: B256,
 }
 
-/// The message that lets the proxy take an order's ERC-20 inputs from the permit's owner for this program only.
+/// Returns the message that lets the proxy take an order's ERC-20 inputs from the permit's owner for this program only.
 ///
 /// One ERC-20 input gives the single form, several the batch form, in the order of the inputs; `None` when there is
 /// none: native ether needs no signature.
@@ -64,17 +66,17 @@ pub fn typed_data(order: &Order, program: &Bytes, permit: &Permit) -> Option<Typ
     let witness = witness(order, program, permit.sender);
     let witness_json = witness_json(&witness);
     let permitted_json: Vec<Value> = permitted.iter().map(|p| amount_json(p.token, "amount", p.amount)).collect();
-    let (primary, permitted_type, permitted_json, hash) = if permitted.len() > 1 {
+    let (primary, encoded, permitted_json, hash) = if permitted.len() > 1 {
         let message = PermitBatchWitnessTransferFrom { permitted, spender, nonce, deadline, witness };
-        let hash = message.eip712_signing_hash(&domain());
-        ("PermitBatchWitnessTransferFrom", "TokenPermissions[]", Value::Array(permitted_json), hash)
+        let (primary, encoded, hash) = of(&message);
+        (primary, encoded, Value::Array(permitted_json), hash)
     } else {
         let message = PermitWitnessTransferFrom { permitted: permitted.pop()?, spender, nonce, deadline, witness };
-        let hash = message.eip712_signing_hash(&domain());
-        ("PermitWitnessTransferFrom", "TokenPermissions", permitted_json.into_iter().next()?, hash)
+        let (primary, encoded, hash) = of(&message);
+        (primary, encoded, permitted_json.into_iter().next()?, hash)
     };
     let eip712 = json!({
-        "types": types(primary, permitted_type),
+        "types": types(&encoded),
         "domain": { "name": "Permit2", "chainId": CHAIN_ID, "verifyingContract": text(ADDRESS) },
         "primaryType": primary,
         "message": {
@@ -86,6 +88,11 @@ pub fn typed_data(order: &Order, program: &Bytes, permit: &Permit) -> Option<Typ
         },
     });
     Some(TypedData { eip712, hash })
+}
+
+/// Returns a message's primary type, the encoding of its types, and its hash.
+fn of<M: SolStruct>(message: &M) -> (&'static str, Cow<'static, str>, B256) {
+    (M::NAME, M::eip712_encode_type(), message.eip712_signing_hash(&domain()))
 }
 
 /// Permit2's own domain: it has a name but no version.
@@ -132,34 +139,15 @@ fn text(address: Address) -> String {
     address.to_checksum(None)
 }
 
-fn types(primary: &str, permitted: &str) -> Value {
-    let fields = |list: &[(&str, &str)]| -> Value {
-        list.iter().map(|(name, kind)| json!({ "name": name, "type": kind })).collect()
+/// Returns the fields of each type, from the type's encoding (EIP-712, `encodeType`), and of the domain.
+fn types(encoded: &str) -> Value {
+    let fields = |list: &str| -> Value {
+        let fields = list.split(',').filter_map(|field| field.split_once(' '));
+        fields.map(|(kind, name)| json!({ "name": name, "type": kind })).collect()
     };
-    json!({
-        "EIP712Domain": fields(&[("name", "string"), ("chainId", "uint256"), ("verifyingContract", "address")]),
-        primary: fields(&[
-            ("permitted", permitted),
-            ("spender", "address"),
-            ("nonce", "uint256"),
-            ("deadline", "uint256"),
-            ("witness", "BraidOrder"),
-        ]),
-        "BraidOrder": fields(&[
-            ("inputs", "Input[]"),
-            ("outputs", "Output[]"),
-            ("recipient", "address"),
-            ("deadline", "uint256"),
-            ("partner", "address"),
-            ("partnerFeeBps", "uint16"),
-            ("partnerFeeOnOutput", "bool"),
-            ("sender", "address"),
-            ("programHash", "bytes32"),
-        ]),
-        "Input": fields(&[("token", "address"), ("amount", "uint256")]),
-        "Output": fields(&[("token", "address"), ("minimum", "uint256")]),
-        "TokenPermissions": fields(&[("token", "address"), ("amount", "uint256")]),
-    })
+    let domain = "EIP712Domain(string name,uint256 chainId,address verifyingContract)";
+    let types = domain.split_terminator(')').chain(encoded.split_terminator(')'));
+    types.filter_map(|of| of.split_once('(')).map(|(name, list)| (name.to_owned(), fields(list))).collect()
 }
 
 #[cfg(test)]

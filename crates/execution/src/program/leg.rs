@@ -20,7 +20,7 @@ pub(crate) struct Leg {
 }
 
 impl Leg {
-    /// The legs of a whole route, in its order.
+    /// Returns the legs of a whole route, in its order.
     ///
     /// # Errors
     /// [`EncodeError`] with the first step that does not fit the market.
@@ -41,12 +41,12 @@ impl Leg {
             |id: TokenId| market.tokens().get(id).map(|token| token.address).ok_or(EncodeError::UnknownToken(id));
         let code = Pool::step_code(pool, step.coin_in, step.coin_out);
         let (token_in, token_out) = (address(step.token_in)?, address(step.token_out)?);
-        let vouched = code.origin.filter(|origin| origin.vouches(token_in, token_out));
-        let found_by = vouched.map(|origin| (origin.factory.number, origin.fee_pips));
+        let known = code.origin.filter(|origin| origin.is_known_pool(token_in, token_out));
+        let found_by = known.map(|origin| (origin.factory.number, origin.fee_pips));
         Ok(Self { code, token_in, token_out, found_by, step: step.clone() })
     }
 
-    /// Whether the step's contract may pay the order's recipient.
+    /// Returns whether the step's contract may pay the order's recipient.
     pub(crate) fn may_pay_recipient(&self) -> bool {
         self.code.receivers == Receivers::Anyone || self.found_by.is_some()
     }

@@ -13,7 +13,7 @@ const SELL: u8 = 0xff;
 /// The fee of every pair that a path can name, in millionths.
 const PAIR_FEE_BPS: [u8; 2] = 30u16.to_be_bytes();
 
-/// The path that does what the steps do, if there is one: one input, one output, no partner, and each step spends all of what the one
+/// Returns the path that does what the steps do, if there is one: one input, one output, no partner, and each step spends all of what the one
 /// before paid, in pools that their factories vouch for; ether is wrapped before the first and unwrapped after the last.
 pub(super) fn encode(order: &Order, legs: &[Leg], steps: &[ProgramStep]) -> Option<Bytes> {
     let ([input], [output], None) = (order.inputs.as_slice(), order.outputs.as_slice(), order.partner_fee) else {
@@ -55,13 +55,13 @@ pub(super) fn encode(order: &Order, legs: &[Leg], steps: &[ProgramStep]) -> Opti
     Some(bytes.into())
 }
 
-/// The path that buys along the pools of one that sells.
+/// Returns the path that buys along the pools of one that sells.
 pub(super) fn buying(selling: &Bytes) -> Bytes {
     let hops = selling.iter().skip(1).copied();
     std::iter::once(BUY).chain(hops).collect()
 }
 
-/// The steps but for the unwrapping at the end, with their legs, and the last of these.
+/// Returns the steps but for the unwrapping at the end, with their legs, and the last of these.
 fn hops<'a>(
     legs: &'a [Leg],
     steps: &'a [ProgramStep],
@@ -76,7 +76,7 @@ fn hops<'a>(
     Some((hops, last))
 }
 
-/// The factory, and the fee where it is part of the pool's address; none for a pair whose fee is not the one that paths know.
+/// Returns the factory, and the fee where it is part of the pool's address; none for a pair whose fee is not the one that paths know.
 fn write_hop(leg: &Leg, bytes: &mut Vec<u8>) -> Option<()> {
     let (factory, fee_pips) = leg.found_by?;
     bytes.push(factory);

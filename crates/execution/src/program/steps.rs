@@ -45,17 +45,17 @@ pub struct Program {
 }
 
 impl Program {
-    /// What the proxy is sent and what a signature binds: the path, if the program is one, else the steps.
+    /// Returns what the proxy is sent and what a signature binds: the path, if the program is one, else the steps.
     pub fn sent(&self) -> &Bytes {
         self.path.as_ref().unwrap_or(&self.bytes)
     }
 
-    /// Whether it buys exactly the order's output, for at most the order's input.
+    /// Returns whether it buys exactly the order's output, for at most the order's input.
     pub fn buys(&self) -> bool {
         self.path.as_ref().is_some_and(|path| path.first() == Some(&BUY))
     }
 
-    /// The route's step behind a step of the program, as the proxy's errors count it.
+    /// Returns the route's step behind a step of the program, as the proxy's errors count it.
     pub fn route_step(&self, program_step: usize) -> Option<usize> {
         self.steps.get(program_step).map(|place| place.route_step)
     }

@@ -10,7 +10,7 @@ use braid_devnet::accounts::{TAKER, TAKER_KEY};
 use braid_execution::{Authorization, Order, Permit, Program, encode_program, gas, permit2, proxy};
 use braid_primitives::{Bytes, NATIVE_ETHER, U256};
 use braid_simulation::Fork;
-use braid_simulation::evm::{Message, Overlay, run, view};
+use braid_simulation::evm::{Overlay, Transaction, run, view};
 use braid_simulation::grant::{Grant, grant};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -87,7 +87,7 @@ fn execute(fork: &Fork, basket: &Basket, order: &Order, data: Bytes, spender: Ad
     };
     let before = read(&mut overlay);
     let message =
-        Message { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
+        Transaction { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
     let result = run(&mut overlay, &message, true).unwrap();
     assert!(result.is_success(), "{result:?} for {order:?} {:?}", basket.route);
     let after = read(&mut overlay);

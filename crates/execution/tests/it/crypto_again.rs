@@ -7,7 +7,7 @@ use braid_devnet::tokens;
 use braid_primitives::{Address, Block, Bytes, NATIVE_ETHER, U256};
 use braid_protocols::{After, Pool, PoolState, Product, curve::Model};
 use braid_simulation::Fork;
-use braid_simulation::evm::{Message, Overlay, run, view};
+use braid_simulation::evm::{Overlay, Transaction, run, view};
 use braid_simulation::grant::{Grant, grant};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -69,7 +69,7 @@ fn paid(overlay: &mut Overlay<'_>, pool: Address, [sold, bought]: [Address; 2], 
     grant(overlay, &Grant::Balance { token: sold, owner: TAKER, amount: trade.2 }).unwrap();
     grant(overlay, &Grant::Allowance { token: sold, owner: TAKER, spender: pool, amount: trade.2 }).unwrap();
     let before = held(overlay);
-    let message = Message { from: TAKER, to: pool, data: call(trade), value_wei: U256::ZERO, gas_limit: 5_000_000 };
+    let message = Transaction { from: TAKER, to: pool, data: call(trade), value_wei: U256::ZERO, gas_limit: 5_000_000 };
     run(overlay, &message, true).unwrap().is_success().then(|| held(overlay) - before)
 }
 

@@ -135,7 +135,7 @@ fn a_pool_pays_no_more_than_lies_at_the_lender_and_is_met_once() {
         let amount = coin(address, 0).units(1_000);
         let first = pool.swap(&at, 0, 1, amount).unwrap();
         assert_eq!(pool.swap_after(&at, &first.after, 1, 0, first.amount_out), Err(SwapError::Closed));
-        assert_eq!(Some(pool.shares_state_at()), state.stands_on().map(PoolKey::from));
+        assert_eq!(Some(pool.shares_state_at()), state.shared_contract().map(PoolKey::from));
         let mut poor = (**state).clone();
         let braid_protocols::curve::Model::Lending(lent) = &mut poor.model else { panic!("{address}") };
         lent.markets[1].cash = first.amount_out;

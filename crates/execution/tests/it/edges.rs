@@ -10,7 +10,7 @@ use braid_primitives::{Address, ExecutionBlock, NATIVE_ETHER, PoolId, U256};
 use braid_protocols::{Pool, PoolState, Product, SwapError};
 use braid_routing::{Route, Step};
 use braid_simulation::Fork;
-use braid_simulation::evm::{Message, Overlay, run};
+use braid_simulation::evm::{Overlay, Transaction, run};
 use braid_simulation::grant::{Grant, Granted, grant};
 
 use crate::chain::Chain;
@@ -95,7 +95,7 @@ fn chain_pays(
     let program = encode_program(market, &route, &order).unwrap();
     let data = braid_execution::calldata(&order, &program);
     let message =
-        Message { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
+        Transaction { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
     let result = run(&mut overlay, &message, true).unwrap();
     Some(if result.is_success() { Ok(()) } else { Err(format!("{result:?}")) })
 }

@@ -12,7 +12,7 @@ use braid_primitives::{NATIVE_ETHER, PoolId, TokenId, U256};
 use braid_protocols::{Pool, PoolState, Product, continuous::PairCurve, curve};
 use braid_routing::{Instruction, Machine, Route};
 use braid_simulation::Fork;
-use braid_simulation::evm::{Message, Overlay, run};
+use braid_simulation::evm::{Overlay, Transaction, run};
 use braid_simulation::grant::{Grant, Granted, grant};
 
 use crate::chain::Chain;
@@ -96,7 +96,7 @@ fn measure(
         gas::estimate(market, route, &order, &program, TAKER, Authorization::Allowance).unwrap().total_gas_units;
     let data = braid_execution::calldata(&order, &program);
     let message =
-        Message { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
+        Transaction { from: TAKER, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: 16_000_000 };
     let result = run(&mut overlay, &message, true).unwrap();
     assert!(result.is_success(), "{result:?} for {order:?} {route:?}");
     let words = result.output().unwrap().chunks(32).skip(2).map(U256::from_be_slice);

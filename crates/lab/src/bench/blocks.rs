@@ -16,7 +16,21 @@ pub(crate) const CHANGED: usize = 300;
 /// Blocks in a row that are timed.
 const BLOCKS: usize = 7;
 
-/// Median time of preparing a block in which [`CHANGED`] pools traded, and how many really did; `None` where none can.
+/// Makes the market of the next block, in which [`CHANGED`] pools all over the market are written anew, as they are.
+pub(crate) fn rewritten(market: &Market) -> Result<Arc<Market>> {
+    let changed: Vec<Pool> = spread(market, 0).map(|pool| pool.as_ref().clone()).collect();
+    let mut block = *market.block();
+    block.number += 1;
+    Ok(Arc::new(market.next(block, Arc::clone(market.tokens()), changed)?))
+}
+
+/// Returns [`CHANGED`] pools evenly spread over the market; others for each block.
+fn spread(market: &Market, block: usize) -> impl Iterator<Item = &Arc<Pool>> {
+    let stride = (market.pools().len() / CHANGED).max(1);
+    market.pools().iter().skip(block % stride).step_by(stride).take(CHANGED)
+}
+
+/// Measures the median time of preparing a block in which [`CHANGED`] pools traded, and how many really did; `None` where none can.
 pub(crate) fn time(prepared: &Prepared) -> Result<Option<(Duration, usize)>> {
     let mut market = Arc::clone(prepared.market());
     let mut prepared = prepared.clone();
@@ -38,11 +52,9 @@ pub(crate) fn time(prepared: &Prepared) -> Result<Option<(Duration, usize)>> {
     Ok(times.get(BLOCKS / 2).map(|median| (*median, most)))
 }
 
-/// Pools evenly spread over the market, each after a swap of a ten-thousandth of what it can take.
+/// Makes pools all over the market trade: each after a swap of a ten-thousandth of what it can take.
 fn traded(market: &Market, block: usize) -> Vec<Pool> {
-    let stride = (market.pools().len() / CHANGED).max(1);
-    let some = market.pools().iter().skip(block % stride).step_by(stride).take(CHANGED);
-    some.filter_map(|pool| after_a_swap(pool, market)).collect()
+    spread(market, block).filter_map(|pool| after_a_swap(pool, market)).collect()
 }
 
 fn after_a_swap(pool: &Pool, market: &Market) -> Option<Pool> {

@@ -36,7 +36,7 @@ impl Kind {
     pub(crate) const ALL: [Self; 7] =
         [Self::Stale, Self::Rebased, Self::Shocked, Self::Dusted, Self::Thin, Self::Gaps, Self::Mixed];
 
-    /// What tables call it.
+    /// Returns what tables call it.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Stale => "stale",
@@ -63,7 +63,7 @@ const THIN: u128 = 20;
 /// Share of each disturbance in a mixed market.
 const MIXED: f64 = 0.3;
 
-/// The market, disturbed. `other` is the same chain at another block: a stale market needs it, a mixed one uses it where there is one.
+/// Disturbs the market. `other` is the same chain at another block: a stale market needs it, a mixed one uses it where there is one.
 pub(crate) fn disturbed(market: &Market, kind: Kind, seed: u64, other: Option<&Market>) -> Result<Market> {
     let mut changed = Changed::new(market);
     let mut random = Random::new(seed);
@@ -116,7 +116,7 @@ impl Changed {
         Self { pools, hubs }
     }
 
-    /// The places of pairs with reserves on both sides.
+    /// Returns the places of pairs with reserves on both sides.
     fn pairs(&self) -> Vec<usize> {
         let is_pair = |pool: &Pool| matches!(&pool.state, PoolState::UniswapV2(s) if s.reserve0 > 0 && s.reserve1 > 0);
         (0..self.pools.len()).filter(|at| is_pair(&self.pools[*at])).collect()
@@ -206,7 +206,7 @@ fn scale(state: &mut uniswap_v2::State, factors: [f64; 2]) {
     state.reserve1 = scaled(state.reserve1, factors[1]);
 }
 
-/// The initialised ticks around the price, as places in the list.
+/// Returns the initialised ticks around the price, as places in the list.
 fn around(state: &uniswap_v3::State) -> Option<[usize; 2]> {
     let above = state.ticks.partition_point(|tick| tick.index <= state.tick);
     (above > 0 && above < state.ticks.len()).then(|| [above - 1, above])

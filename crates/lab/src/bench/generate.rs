@@ -43,7 +43,7 @@ impl Random {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -62,12 +62,12 @@ impl Random {
         (0..12).map(|_| self.between(0.0, 1.0)).sum::<f64>() - 6.0
     }
 
-    /// Any of a list that is not empty.
+    /// Returns any of a list that is not empty.
     pub(crate) fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
-    /// A place in a list of so many.
+    /// Returns a place in a list of so many.
     pub(crate) fn below(&mut self, count: usize) -> usize {
         let count = u64::try_from(count).unwrap_or(1).max(1);
         usize::try_from(self.next() % count).unwrap_or(0)
@@ -98,7 +98,7 @@ struct Coin {
     price: f64,
 }
 
-/// A market of so many pools.
+/// Returns a market of so many pools.
 pub(crate) fn market(pools: usize, seed: u64) -> Result<Market> {
     let mut random = Random::new(seed);
     let mut tokens = Tokens::new();
@@ -239,7 +239,7 @@ fn whole(amount: f64) -> u128 {
     amount.clamp(1.0, 1e33) as u128
 }
 
-/// A pool with a wide position and narrower ones around the price.
+/// Returns a pool with a wide position and narrower ones around the price.
 fn concentrated_state(random: &mut Random, coins: [Coin; 2], depth_ether: f64, tier: (u32, i32)) -> uniswap_v3::State {
     let (fee_pips, spacing) = tier;
     let off = f64::from(fee_pips) / 1e6 * 0.3 * random.normal();

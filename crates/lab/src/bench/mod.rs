@@ -22,7 +22,8 @@ use eyre::{Result, WrapErr};
 
 use crate::out;
 
-pub(crate) use generate::{GenerateArgs, generate, market as generated_market};
+pub(crate) use blocks::{CHANGED, rewritten};
+pub(crate) use generate::{GenerateArgs, Random, generate, market as generated_market};
 use report::PrepareTimes;
 pub(crate) use report::machine;
 use requests::{Asked, Kind};
@@ -83,7 +84,7 @@ pub(crate) struct Recordings {
 }
 
 impl Recordings {
-    /// The path of a recorded market, which may not be there.
+    /// Returns the path of a recorded market, which may not be there.
     pub(crate) fn market(&self, name: &str) -> PathBuf {
         self.folder.join("markets").join(name)
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::out;
 use braid_market::Market;
-use braid_routing::Uncertified;
+use braid_routing::{SolveError, Uncertified};
 use eyre::{Result, WrapErr};
 use serde_json::json;
 
@@ -17,7 +17,7 @@ use super::run::{Answer, BASELINES, Row};
 pub(crate) const BANDS: [(&str, f64); 5] =
     [("< 0.3", 0.3), ("0.3 – 3", 3.0), ("3 – 30", 30.0), ("30 – 300", 300.0), ("> 300", f64::INFINITY)];
 
-/// The machine's processor and number of cores.
+/// Returns the machine's processor and number of cores.
 pub(crate) fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
@@ -36,7 +36,7 @@ pub(crate) struct PrepareTimes {
     pub(crate) block: Option<(Duration, usize)>,
 }
 
-/// Whether an answer is worth as much as a band of trade sizes says.
+/// Returns whether an answer is worth as much as a band of trade sizes says.
 pub(crate) fn within(answer: &Answer, band: usize) -> bool {
     let bound = |at: usize| BANDS.get(at).map_or(f64::INFINITY, |(_, high)| *high);
     let low = band.checked_sub(1).map_or(0.0, bound);
@@ -105,33 +105,31 @@ pub(crate) fn table(
     Ok(())
 }
 
-/// How many answers have no certificate, by reason.
-fn uncertified(solved: &[(&Row, &Answer)]) -> Vec<(&'static str, usize)> {
-    let why = |reason: Uncertified| match reason {
-        Uncertified::NoReferencePrice => "no reference price",
-        Uncertified::NoBound => "not a number",
+/// Counts the answers without a certificate, by reason.
+fn uncertified(solved: &[(&Row, &Answer)]) -> Vec<(String, usize)> {
+    let why = |reason| match reason {
+        Uncertified::NoReferencePrice => "no reference price".into(),
+        Uncertified::NoBound => "not a number".into(),
     };
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for reason in solved.iter().filter_map(|(_, answer)| answer.uncertified) {
-        match counts.iter_mut().find(|(known, _)| *known == why(reason)) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((why(reason), 1)),
-        }
-    }
-    counts
+    counted(solved.iter().filter_map(|(_, answer)| answer.uncertified.map(why)))
 }
 
-/// How many requests have no route, by reason.
+/// Counts the requests without a route, by reason.
 pub(crate) fn errors(rows: &[Row]) -> Vec<(String, usize)> {
+    let why = |error: &SolveError| match error {
+        SolveError::NoRoute(_) => "no route".to_owned(),
+        other => other.to_string(),
+    };
+    counted(rows.iter().filter_map(|row| row.outcome.as_ref().err().map(why)))
+}
+
+/// Counts equal reasons, in the order in which they come first.
+fn counted(reasons: impl Iterator<Item = String>) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
-    for error in rows.iter().filter_map(|row| row.outcome.as_ref().err()) {
-        let text = match error {
-            braid_routing::SolveError::NoRoute(_) => "no route".to_owned(),
-            other => other.to_string(),
-        };
-        match counts.iter_mut().find(|(known, _)| *known == text) {
+    for reason in reasons {
+        match counts.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, count)) => *count += 1,
-            None => counts.push((text, 1)),
+            None => counts.push((reason, 1)),
         }
     }
     counts
@@ -149,7 +147,7 @@ fn line(name: &str, mut values: Vec<f64>) -> Result<()> {
     out::line(text)
 }
 
-/// The least of rising values that so many percent of them are not above; `None` where there are none.
+/// Returns the least of rising values that so many percent of them are not above; `None` where there are none.
 pub(crate) fn at_percent(values: &[f64], percent: usize) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     values.get((last * percent).div_ceil(100)).copied()
@@ -163,39 +161,38 @@ fn figure(value: f64) -> String {
     }
 }
 
-/// Writes one JSON object a line.
+/// Writes one JSON object a line, one for each request.
 pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<()> {
-    let context = || format!("cannot write {}", path.display());
-    let mut file = std::io::BufWriter::new(std::fs::File::create(path).wrap_err_with(context)?);
-    for row in rows {
-        let value = match &row.outcome {
-            Ok(answer) => json!({
-                "id": row.id,
-                "amount_out": answer.amounts_out.first().map(ToString::to_string),
-                "amounts_out": answer.amounts_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "gas_units": answer.gas_units,
-                "net_value_wei": answer.net_value_wei.map(|wei| format!("{wei:.0}")),
-                "upper_bound_value_wei": answer.upper_bound_value_wei.map(|wei| wei.to_string()),
-                "gap_bps": answer.gap_bps,
-                "uncertified": answer.uncertified.map(|reason| reason.to_string()),
-                "steps": answer.steps,
-                "solve_us": row.solve_us,
-                "again_us": row.again_us,
-                "pools_visited": answer.pools_visited,
-                "gross_value_wei": answer.gross_value_wei.map(|wei| format!("{wei:.0}")),
-            }),
-            Err(error) => json!({ "id": row.id, "error": error.to_string(), "solve_us": row.solve_us }),
-        };
-        writeln!(file, "{value}").wrap_err_with(context)?;
-    }
-    file.flush().wrap_err_with(context)
+    let value = |row: &Row| match &row.outcome {
+        Ok(answer) => json!({
+            "id": row.id,
+            "amount_out": answer.amounts_out.first().map(ToString::to_string),
+            "amounts_out": answer.amounts_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "gas_units": answer.gas_units,
+            "net_value_wei": answer.net_value_wei.map(|wei| format!("{wei:.0}")),
+            "upper_bound_value_wei": answer.upper_bound_value_wei.map(|wei| wei.to_string()),
+            "gap_bps": answer.gap_bps,
+            "uncertified": answer.uncertified.map(|reason| reason.to_string()),
+            "steps": answer.steps,
+            "solve_us": row.solve_us,
+            "again_us": row.again_us,
+            "pools_visited": answer.pools_visited,
+            "gross_value_wei": answer.gross_value_wei.map(|wei| format!("{wei:.0}")),
+        }),
+        Err(error) => json!({ "id": row.id, "error": error.to_string(), "solve_us": row.solve_us }),
+    };
+    write_lines(path, rows.iter().map(value))
 }
 
 /// Writes the witness of every certificate, one a line.
 pub(crate) fn write_witness(path: &Path, rows: &[Row]) -> Result<()> {
+    write_lines(path, rows.iter().filter_map(|row| row.outcome.as_ref().ok()?.witness.as_ref()))
+}
+
+fn write_lines(path: &Path, lines: impl Iterator<Item = impl std::fmt::Display>) -> Result<()> {
     let context = || format!("cannot write {}", path.display());
     let mut file = std::io::BufWriter::new(std::fs::File::create(path).wrap_err_with(context)?);
-    for line in rows.iter().filter_map(|row| row.outcome.as_ref().ok()?.witness.as_ref()) {
+    for line in lines {
         writeln!(file, "{line}").wrap_err_with(context)?;
     }
     file.flush().wrap_err_with(context)

@@ -107,7 +107,7 @@ fn asked(at: usize, entry: Entry, market: &Market) -> Option<Asked> {
 const MOST: usize = 6;
 
 impl Asked {
-    /// Whether the router may be asked this: distinct tokens, amounts and shares above zero, shares that sum to the whole.
+    /// Returns whether the router may be asked this: distinct tokens, amounts and shares above zero, shares that sum to the whole.
     fn is_sound(&self) -> bool {
         let tokens = self.inputs.iter().map(|(token, _)| *token).chain(self.outputs.iter().map(|(token, _)| *token));
         let mut tokens: Vec<TokenId> = tokens.collect();
@@ -136,7 +136,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What tables call these requests.
+    /// Returns what tables call these requests.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Usual => "usual trades",
@@ -184,7 +184,7 @@ impl Classes {
         Self { hubs: tokens, popular, tail }
     }
 
-    /// Two classes, as often as takers trade between them, in either order.
+    /// Returns two classes, as often as takers trade between them, in either order.
     fn pair(&self, random: &mut Random) -> (&[TokenId], &[TokenId]) {
         let draw = random.between(0.0, 1.0);
         let (a, b) = match draw {
@@ -223,7 +223,7 @@ pub(crate) fn generated(market: &Market, count: usize, seed: u64, kind: Kind) ->
 }
 
 impl Asked {
-    /// The same shares and proportions, no larger than what pools hold of each output allows; `None` where a part would be
+    /// Returns the same shares and proportions, no larger than what pools hold of each output allows; `None` where a part would be
     /// smaller than the smallest trade.
     fn within_reach(self, prepared: &braid_routing::Prepared, random: &mut Random) -> Option<Self> {
         let values = self.inputs.iter().map(|(token, amount)| prepared.value_wei(*token, *amount));

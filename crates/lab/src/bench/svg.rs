@@ -29,7 +29,7 @@ const BOTTOM: f64 = 48.0;
 const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"];
 
 impl Axis<'_> {
-    /// Where a value lies between the ends, from 0 to 1; what lies outside is moved to the end.
+    /// Returns where a value lies between the ends, from 0 to 1; what lies outside is moved to the end.
     fn share(&self, value: f64) -> f64 {
         let place = |v: f64| if self.is_logarithmic { v.max(f64::MIN_POSITIVE).log10() } else { v };
         let (low, high) = (place(self.low), place(self.high));
@@ -46,7 +46,7 @@ impl Axis<'_> {
     }
 }
 
-/// A chart of lines over a common pair of axes.
+/// Draws lines over a common pair of axes.
 pub(crate) fn chart(title: &str, x: &Axis<'_>, y: &Axis<'_>, lines: &[Line]) -> String {
     let across = |value: f64| LEFT + x.share(value) * (WIDTH - LEFT - RIGHT);
     let up = |value: f64| HEIGHT - BOTTOM - y.share(value) * (HEIGHT - TOP - BOTTOM);

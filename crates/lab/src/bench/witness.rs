@@ -14,7 +14,7 @@ const PARTS_OF_HALVING: u32 = 4;
 /// Share of the most that a pool pays that counts as all of it.
 const ALL_OF_IT: f64 = 0.999;
 
-/// The line of one solved request; none for a basket, which the script does not read.
+/// Returns the line of one solved request; none for a basket, which the script does not read.
 pub(super) fn line(
     market: &Market,
     asked: &Asked,

@@ -15,7 +15,7 @@ fn scale() -> U256 {
     U256::from(10).pow(U256::from(36))
 }
 
-/// A number with a decimal point, in units of 10⁻¹⁸, exact.
+/// Reads a number with a decimal point, in units of 10⁻¹⁸, exact.
 fn wad(value: &Value) -> Option<U256> {
     let text = value.as_str()?;
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
@@ -24,7 +24,7 @@ fn wad(value: &Value) -> Option<U256> {
     format!("{whole}{part}{}", "0".repeat(padding)).parse().ok()
 }
 
-/// The vault adds its own counter to a pool's address, which recordings lack: such a pool cannot be executed.
+/// Makes a state. The vault adds its own counter to a pool's address, which recordings lack: such a pool cannot be executed.
 fn state(entry: &Value, model: Model) -> Result<PoolState, Reason> {
     let address: Address = number(entry, "address")?;
     let mut pool_id = B256::ZERO;

@@ -2,33 +2,27 @@
 
 use std::sync::Arc;
 
-use braid_primitives::{Address, U256};
-use braid_protocols::curve::crypto::{self, AmpGamma, ClassicTwo, Kind};
-use braid_protocols::curve::presets::rules_of;
-use braid_protocols::curve::stable::{
-    self, Amplification, BasePool, CachedPrice, CompoundRate, MetaGeneration, MetaState, ProductRule, Rate, Rates,
-    Rules,
-};
+use braid_primitives::Address;
+use braid_protocols::PoolState;
+use braid_protocols::curve::crypto::{self, ClassicTwo, Kind};
 use braid_protocols::curve::{Model, State};
-use braid_protocols::{PoolState, pool::MAX_COINS};
 use serde_json::Value;
 
-use super::json::{Reason, TokensOf, each, list, maybe, number, parse, text};
-
-const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+use super::json::{Reason, TokensOf, list, maybe, parse, require, text};
+use crate::states::{Fields, curve as states};
 
 /// Reads a pool.
 pub(super) fn pool(entry: &Value, _tokens: TokensOf<'_>) -> Result<PoolState, Reason> {
     let model = match text(entry, "kind") {
-        "curve_stable" | "curve_stableswap" | "curve_lending" => Model::Stable(stable_pool(entry, false)?),
-        "curve_stableswap_ng" => Model::Stable(stable_pool(entry, true)?),
-        "curve_meta" => Model::Meta(meta(entry, false)?),
-        "curve_meta_ng" => Model::Meta(meta(entry, true)?),
-        "curve_tricrypto2" => Model::Crypto(crypto(entry, Kind::Tricrypto)?),
-        "curve_tricrypto_ng" => Model::Crypto(crypto(entry, Kind::TricryptoNg)?),
-        "curve_twocrypto_ng" => Model::Crypto(crypto(entry, Kind::TwocryptoNg)?),
-        "curve_twocrypto_stableswap_math" => Model::Crypto(crypto(entry, Kind::TwocryptoStable)?),
-        "curve_crypto_meta" => Model::Crypto(crypto(entry, Kind::Cryptoswap(ClassicTwo::Factory))?),
+        "curve_stable" | "curve_stableswap" | "curve_lending" => stable(entry, false)?,
+        "curve_stableswap_ng" => stable(entry, true)?,
+        "curve_meta" => meta(entry, false)?,
+        "curve_meta_ng" => meta(entry, true)?,
+        "curve_tricrypto2" => crypto(entry, Kind::Tricrypto)?,
+        "curve_tricrypto_ng" => crypto(entry, Kind::TricryptoNg)?,
+        "curve_twocrypto_ng" => crypto(entry, Kind::TwocryptoNg)?,
+        "curve_twocrypto_stableswap_math" => crypto(entry, Kind::TwocryptoStable)?,
+        "curve_crypto_meta" => crypto(entry, Kind::Cryptoswap(ClassicTwo::Factory))?,
         _ => return Err("kind not covered".into()),
     };
     let ether = braid_primitives::NATIVE_ETHER;
@@ -40,7 +34,7 @@ pub(super) fn pool(entry: &Value, _tokens: TokensOf<'_>) -> Result<PoolState, Re
     Ok(Arc::new(state).into())
 }
 
-/// The coins of a pool: a metapool's are its own, then its base pool's.
+/// Returns the coins of a pool: a metapool's are its own, then its base pool's.
 pub(super) fn coins(entry: &Value) -> Result<Vec<&Value>, Reason> {
     let mut coins: Vec<&Value> = list(entry, "tokens")?.iter().collect();
     if text(entry, "kind").starts_with("curve_meta") {
@@ -49,82 +43,22 @@ pub(super) fn coins(entry: &Value) -> Result<Vec<&Value>, Reason> {
     Ok(coins)
 }
 
-fn stable_pool(entry: &Value, next: bool) -> Result<stable::State, Reason> {
-    let mut rates = Rates::fixed(each(entry, "rates", parse)?);
-    let source = entry.get("rate_source").filter(|source| text(source, "kind") == "compound");
-    if let Some(source) = source {
-        let multipliers = each(source, "underlying_mul", parse)?;
-        for ((rate, token), multiplier) in rates.0.iter_mut().zip(list(source, "tokens")?).zip(multipliers) {
-            *rate = Rate::Compound(Box::new(CompoundRate {
-                multiplier,
-                exchange_rate_stored: number(token, "exchange_rate_stored")?,
-                supply_rate_per_block: number(token, "supply_rate_per_block")?,
-                accrual_block: number(token, "accrual_block")?,
-                accrual: None,
-            }));
-        }
-    }
-    with_rates(entry, rates, next)
+fn stable(entry: &Value, next: bool) -> Result<Model, Reason> {
+    require(entry, &["fee"])?;
+    Ok(Model::Stable(states::stable(&Fields::of(entry), next)?))
 }
 
-fn with_rates(entry: &Value, rates: Rates, next: bool) -> Result<stable::State, Reason> {
-    let balances = each(entry, "balances", parse)?;
-    if balances.len() != rates.0.len() || balances.len() > MAX_COINS {
-        return Err(format!("{} balances, {} rates", balances.len(), rates.0.len()));
-    }
-    let product = if next { ProductRule::Whole } else { ProductRule::TimesN };
-    let known = maybe::<Address>(entry, "address").and_then(rules_of);
-    Ok(stable::State {
-        balances: balances.into_iter().collect(),
-        rates,
-        amplification: amplification(entry)?,
-        fee: number(entry, "fee")?,
-        offpeg_fee_multiplier: maybe(entry, "offpeg_fee_multiplier").unwrap_or(0),
-        admin_fee: maybe(entry, "admin_fee").unwrap_or(5_000_000_000),
-        rules: known.unwrap_or(Rules::standard(product)),
-    })
+fn meta(entry: &Value, next: bool) -> Result<Model, Reason> {
+    require(entry, &["fee"])?;
+    require(entry.get("base_pool").unwrap_or(&Value::Null), &["fee", "total_supply"])?;
+    Ok(Model::Meta(states::meta(&Fields::of(entry), next)?))
 }
 
-/// Recorded pools write `A_precise` and `A_precision`, generated ones `a` and `a_precision`.
-fn amplification(entry: &Value) -> Result<Amplification, Reason> {
-    let [value, precision] = if entry.get("a").is_some() { ["a", "a_precision"] } else { ["A_precise", "A_precision"] };
-    Ok(Amplification::constant(number(entry, value)?, number(entry, precision)?))
-}
-
-fn meta(entry: &Value, next: bool) -> Result<MetaState, Reason> {
-    let base = entry.get("base_pool").ok_or("base_pool is missing")?;
-    let base_is_next = maybe::<u64>(base, "offpeg_fee_multiplier").is_some();
-    let rates = Rates::fixed([number(entry, "rate_coin0")?, WAD]);
-    let cached = maybe(entry, "base_virtual_price_cached").zip(maybe(entry, "base_cache_updated"));
-    Ok(MetaState {
-        pool: with_rates(entry, rates, next)?,
-        base: BasePool { state: stable_pool(base, base_is_next)?, total_supply: number(base, "total_supply")? },
-        cached_price: cached.map(|(value, updated)| CachedPrice { value, updated }),
-        generation: if next { MetaGeneration::Next } else { MetaGeneration::Classic },
-    })
-}
-
-fn crypto(entry: &Value, kind: Kind) -> Result<crypto::State, Reason> {
-    if entry.get("fee_policy").is_some_and(|policy| !policy.is_null()) && kind == Kind::TwocryptoStable {
+fn crypto(entry: &Value, kind: Kind) -> Result<Model, Reason> {
+    require(entry, &["mid_fee", "out_fee"])?;
+    if kind == Kind::TwocryptoStable && entry.get("fee_policy").is_some_and(|policy| !policy.is_null()) {
         return Err("a fee that another contract decides".into());
     }
-    let (balances, precisions) = (each(entry, "balances", parse)?, each(entry, "precisions", parse)?);
-    let prices = each(entry, "price_scale", parse)?;
-    let coins = kind.coins();
-    if balances.len() != coins || precisions.len() != coins || prices.len() + 1 != coins {
-        return Err("balances, precisions and prices of different lengths".into());
-    }
-    let at = |values: &[U256], place: usize| values.get(place).copied().unwrap_or_default();
-    Ok(crypto::State {
-        kind,
-        balances: std::array::from_fn(|place| at(&balances, place)),
-        precisions: std::array::from_fn(|place| at(&precisions, place)),
-        price_scale: std::array::from_fn(|place| at(&prices, place)),
-        d: number(entry, "D")?,
-        amp_gamma: AmpGamma::constant(number(entry, "A")?, number(entry, "gamma")?),
-        mid_fee: number(entry, "mid_fee")?,
-        out_fee: number(entry, "out_fee")?,
-        fee_gamma: number(entry, "fee_gamma")?,
-        repricing: None,
-    })
+    // a recorded market moves by its updates alone
+    Ok(Model::Crypto(crypto::State { repricing: None, ..states::crypto(&Fields::of(entry), kind)? }))
 }

@@ -54,7 +54,7 @@ fn entry(market: &Market, pool: &Pool) -> Option<Value> {
     Some(entry)
 }
 
-/// What a recorded market says of a pool besides its address and coins; `None` where the form has no room for it.
+/// Returns what a recorded market says of a pool besides its address and coins; `None` where the form has no room for it.
 fn state(state: &PoolState) -> Option<Value> {
     match state {
         PoolState::UniswapV2(state) => Some(json!({

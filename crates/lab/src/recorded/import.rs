@@ -136,7 +136,7 @@ fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
     Ok(pool)
 }
 
-/// The new state of a pool of the market; what an update does not mention stays.
+/// Returns the new state of a pool of the market; what an update does not mention stays.
 fn changed(entry: &Value, known: &BTreeMap<PoolKey, usize>, present: &mut [Pool]) -> Option<Pool> {
     // Wrapped ether stands before the pools of the file.
     let key: PoolKey = parse(entry.get("address")?)?;

@@ -16,6 +16,12 @@ pub(super) fn number<T: FromStr>(entry: &Value, key: &str) -> Result<T, Reason> 
     parse(entry.get(key).unwrap_or(&Value::Null)).ok_or_else(|| format!("{key} is missing or out of range"))
 }
 
+/// Refuses an entry without fields that files of vectors may leave out, and recorded pools may not.
+pub(super) fn require(entry: &Value, fields: &[&str]) -> Result<(), Reason> {
+    let missing = fields.iter().find(|field| entry.get(**field).is_none_or(Value::is_null));
+    missing.map_or(Ok(()), |field| Err(format!("{field} is missing or out of range")))
+}
+
 /// Reads a number that may be missing or null.
 pub(super) fn maybe<T: FromStr>(entry: &Value, key: &str) -> Option<T> {
     entry.get(key).and_then(parse)

@@ -10,20 +10,21 @@ use braid_protocols::{
 use serde_json::Value;
 
 use super::Outcome;
-use super::entry::{Entry, EntryError, Fields, Row, RowKind, VectorPool};
+use super::entry::{Entry, Row, RowKind, VectorPool};
+use crate::states::{Fields, StateError};
 
 type Coins = ArrayVec<U256, MAX_COINS>;
 
-fn impossible(what: &str) -> EntryError {
-    EntryError::Impossible(what.to_owned())
+fn impossible(what: &str) -> StateError {
+    StateError::Impossible(what.to_owned())
 }
 
-fn coins(list: Vec<U256>) -> Result<Coins, EntryError> {
+fn coins(list: Vec<U256>) -> Result<Coins, StateError> {
     if list.len() > MAX_COINS { Err(impossible("more than eight coins")) } else { Ok(list.into_iter().collect()) }
 }
 
 /// `10^(36 − decimals)` for each token.
-fn factors_of_decimals(pool: &Fields<'_>) -> Result<Coins, EntryError> {
+fn factors_of_decimals(pool: &Fields<'_>) -> Result<Coins, StateError> {
     let tokens = pool.get("tokens").and_then(Value::as_array).ok_or_else(|| impossible("no tokens"))?;
     let factors = tokens.iter().map(|token| {
         let power = 36_u64.checked_sub(Fields::of(token).u64_or("decimals", 18)?);
@@ -34,7 +35,7 @@ fn factors_of_decimals(pool: &Fields<'_>) -> Result<Coins, EntryError> {
 }
 
 /// Reads a weighted pool: `balances`, `weights`, `swap_fee`, `pow_version`, decimals.
-pub(super) fn weighted(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+pub(super) fn weighted(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
     let pool = entry.pool();
     Ok(Box::new(WeightedPool {
         balances: coins(pool.list("balances")?)?,
@@ -52,7 +53,7 @@ struct Stable {
 }
 
 /// Reads a stable pool: `balances`, `scaling_factors`, `amp_times_1000`, `swap_fee`, `bpt_index`, `invariant_variant`.
-pub(super) fn stable(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+pub(super) fn stable(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
     let pool = entry.pool();
     let own_token = match pool.get("bpt_index") {
         None => None,
@@ -75,7 +76,7 @@ pub(super) fn stable(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryErro
 
 /// Reads a pool of the third vault: `balances_live_scaled18`, `decimal_scaling_factors`, `token_rates`, `swap_fee`, and `weights` or
 /// `amp_times_1000`; `stable_surge_hook` for a fee that surges. Any other hook is refused.
-pub(super) fn third(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+pub(super) fn third(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
     let pool = entry.pool();
     let static_wad = pool.u256("swap_fee")?;
     let fee = match pool.object("stable_surge_hook") {
@@ -89,7 +90,7 @@ pub(super) fn third(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
                 .text("hook_address")
                 .is_some_and(|hook| hook.trim_start_matches("0x").bytes().any(|b| b != b'0')) =>
         {
-            return Err(EntryError::Unsupported("a hook that we do not know".to_owned()));
+            return Err(StateError::Unsupported("a hook that we do not know".to_owned()));
         }
         Err(_) => v3::Fee::Static(static_wad),
     };
@@ -113,8 +114,8 @@ pub(super) fn third(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
     Ok(Box::new(Third { live: v3::Live { balances, factors, rates, fee, curve }, buffers }))
 }
 
-/// What each coin's buffer redeemed, at 10⁶, 10¹², 10¹⁸, … shares, where the file has it.
-fn buffers(pool: &Fields<'_>) -> Result<Vec<Vec<U256>>, EntryError> {
+/// Returns what each coin's buffer redeemed, at 10⁶, 10¹², 10¹⁸, … shares, where the file has it.
+fn buffers(pool: &Fields<'_>) -> Result<Vec<Vec<U256>>, StateError> {
     let Some(buffers) = pool.get("buffers").and_then(Value::as_array) else { return Ok(Vec::new()) };
     let table = |buffer: &Value| {
         let buffer = Fields::of(buffer);
@@ -135,7 +136,7 @@ const BUFFER_TABLE: &str =
     "balancer_v3: the source unwraps by a table of previews, where the vault asks the wrapped token";
 
 impl Third {
-    /// The amount out after redeeming it as the source of such rows does: at the rate of the recorded point that is nearest by ratio.
+    /// Returns the amount out after redeeming it as the source of such rows does: at the rate of the recorded point that is nearest by ratio.
     fn unwrapped(&self, coin: u8, amount: U256) -> Option<U256> {
         let table = self.buffers.get(usize::from(coin))?;
         let mut point = U256::ONE;

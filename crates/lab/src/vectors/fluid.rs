@@ -2,11 +2,12 @@
 
 use braid_primitives::{Address, ExecutionBlock, U256};
 use braid_protocols::SwapError;
-use braid_protocols::fluid::dex::{Fees, Limit, Reserves, Side, Snapshot, atomic, normalised};
+use braid_protocols::fluid::dex::{Snapshot, atomic, normalised};
 use serde_json::Value;
 
 use super::Outcome;
-use super::entry::{Entry, EntryError, Fields, Row, RowKind, VectorPool};
+use super::entry::{Entry, Row, RowKind, VectorPool};
+use crate::states::{Fields, StateError, fluid as states};
 
 /// Why a row may be equal in another project's arithmetic and not in the contract's.
 const FEE_FIRST: &str =
@@ -17,61 +18,22 @@ struct Dex {
     at: ExecutionBlock,
 }
 
-/// Reads `collateral_reserves`, `debt_reserves`, `center_price_1e27`, `fee_1e6`, `dex_limits`, `sync_time`.
-pub(super) fn dex(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
-    let pool = entry.pool();
-    let side = |name: &str| {
-        let Ok(side) = pool.object(name) else { return Ok(None) };
-        let pair = |kind: &str| Ok([side.u256(&format!("token0_{kind}"))?, side.u256(&format!("token1_{kind}"))?]);
-        Ok::<_, EntryError>(Side::open(pair("real")?, pair("imaginary")?))
-    };
-    let (collateral, debt) = (side("collateral_reserves")?, side("debt_reserves")?);
-    if collateral.is_none() && debt.is_none() {
-        return Err(pool.wrong("collateral_reserves", "reserves that are not zero"));
-    }
-    let fee_pips = u32::try_from(pool.u64_or("fee_1e6", 0)?).ok().filter(|fee| *fee < 1_000_000);
-    let fee_pips = fee_pips.ok_or_else(|| EntryError::Impossible("a fee above the whole".to_owned()))?;
-    let revenue_cut_percent = u8::try_from(pool.u64_or("revenue_cut_percent", 0)?.min(100)).unwrap_or(100);
-    let limits = |kind: &str| {
-        let Ok(limits) = pool.object("dex_limits") else { return Ok(None) };
-        let one = |token: u8| limit(&limits, &format!("{kind}_token{token}"));
-        Ok::<_, EntryError>(Some([one(0)?, one(1)?]))
-    };
-    let snapshot = Snapshot {
-        // which coin is ether decides nothing here but gas
-        addresses: [Address::ZERO; 2],
-        reserves: Reserves {
-            collateral,
-            debt,
-            centre_price: pool.u256("center_price_1e27")?,
-            fees: Fees { fee_pips, revenue_cut_percent },
-        },
-        decimals: decimals(&pool)?,
-        withdrawable: limits("withdrawable")?,
-        borrowable: limits("borrowable")?,
-        taken_at: pool.u64_or("sync_time", 0)?,
-    };
+/// Reads a pool and its tokens' decimals.
+pub(super) fn dex(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
+    // which coin is ether decides nothing here but gas
+    let pool = states::snapshot(&entry.pool(), [Address::ZERO; 2], decimals(&entry.pool())?)?;
     // rows without a time of their own are of the moment of the snapshot
     let mut at = entry.block();
-    at.timestamp = at.timestamp.max(snapshot.taken_at);
-    Ok(Box::new(Dex { pool: snapshot, at }))
+    at.timestamp = at.timestamp.max(pool.taken_at);
+    Ok(Box::new(Dex { pool, at }))
 }
 
-fn limit(limits: &Fields<'_>, name: &str) -> Result<Limit, EntryError> {
-    let limit = limits.object(name)?;
-    Ok(Limit {
-        available: limit.u256("available")?,
-        expands_to: limit.u256("expands_to")?,
-        expand_seconds: limit.u64_or("expand_duration", 0)?,
-    })
-}
-
-fn decimals(pool: &Fields<'_>) -> Result<[u8; 2], EntryError> {
+fn decimals(pool: &Fields<'_>) -> Result<[u8; 2], StateError> {
     let tokens = pool.get("tokens").and_then(Value::as_array).ok_or_else(|| pool.wrong("tokens", "two tokens"))?;
     let [first, second] = &tokens[..] else { return Err(pool.wrong("tokens", "two tokens")) };
     let of = |token| {
         let decimals = u8::try_from(Fields::of(token).u64_or("decimals", 18)?).ok().filter(|decimals| *decimals <= 36);
-        decimals.ok_or_else(|| EntryError::Impossible("more than 36 decimals".to_owned()))
+        decimals.ok_or_else(|| StateError::Impossible("more than 36 decimals".to_owned()))
     };
     Ok([of(first)?, of(second)?])
 }

@@ -14,7 +14,8 @@ mod vaults;
 use braid_primitives::U256;
 use serde_json::Value;
 
-pub use entry::{Entry, EntryError, Fields, Row, RowKind, VectorPool};
+pub use crate::states::{Fields, StateError};
+pub use entry::{Entry, Row, RowKind, VectorPool};
 pub use registry::{KINDS, Kind};
 
 /// A row: where it stands in its file, and what it is about.
@@ -76,7 +77,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// How many rows failed: those that differ, those of malformed entries, and one for a malformed entry without any.
+    /// Returns how many rows failed: those that differ, those of malformed entries, and one for a malformed entry without any.
     pub fn failures(&self) -> usize {
         self.failed.len() + self.malformed.iter().map(|entry| entry.rows.max(1)).sum::<usize>()
     }
@@ -138,7 +139,7 @@ fn check_entry(index: usize, value: &Value, report: &mut Report) {
     let pool = match kind.map(|kind| (kind.load)(&entry)) {
         None => Err(registry::why_not(entry.protocol())),
         Some(Ok(pool)) => Ok(pool),
-        Some(Err(error @ (EntryError::Missing { .. } | EntryError::Unsupported(_)))) => Err(error.to_string()),
+        Some(Err(error @ (StateError::Missing { .. } | StateError::Unsupported(_)))) => Err(error.to_string()),
         Some(Err(error)) => return report.malformed.push(malformed(error.to_string(), entry.rows().count())),
     };
     for (position, row) in entry.rows().enumerate() {
@@ -162,7 +163,7 @@ fn check_entry(index: usize, value: &Value, report: &mut Report) {
     }
 }
 
-/// A difference of exactly what the file says its source is wrong by is a reason to skip the row.
+/// Skips a row that differs by exactly what the file says its source is wrong by.
 fn allow_known_error(row: &Row<'_>, outcome: Outcome) -> Outcome {
     let Some(known) = row.known_error() else { return outcome };
     match outcome {

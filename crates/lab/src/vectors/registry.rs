@@ -1,7 +1,8 @@
 //! The one list of kinds of pool that can be read from a file of vectors.
 
-use super::entry::{Entry, EntryError, VectorPool};
+use super::entry::{Entry, VectorPool};
 use super::{balancer, curve, fluid, uniswap, vaults};
+use crate::states::StateError;
 
 /// How the pools of some protocols are read.
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +10,7 @@ pub struct Kind {
     /// The values of an entry's `protocol`.
     pub protocols: &'static [&'static str],
     /// Reads the entry's pool.
-    pub load: fn(&Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError>,
+    pub load: fn(&Entry<'_>) -> Result<Box<dyn VectorPool>, StateError>,
 }
 
 /// Every kind. A protocol adds a line.
@@ -69,7 +70,7 @@ const NOT_OURS: &[(&str, &str)] = &[
     ("balancer_v3_quantamm", "Balancer's QuantAMM pools are not among Braid's products"),
 ];
 
-/// The kind of an entry's pool: of its protocol, or of the standard that the first part of its name says.
+/// Returns the kind of an entry's pool: of its protocol, or of the standard that the first part of its name says.
 pub(super) fn kind_of(protocol: &str) -> Option<&'static Kind> {
     let named = |name: &str| KINDS.iter().find(|kind| kind.protocols.contains(&name));
     named(protocol).or_else(|| protocol.starts_with("erc4626_").then(|| named("erc4626")).flatten())

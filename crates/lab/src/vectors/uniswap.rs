@@ -2,57 +2,19 @@
 
 use braid_primitives::U256;
 use braid_protocols::{SwapError, uniswap_v2, uniswap_v3};
-use serde_json::Value;
 
 use super::Outcome;
-use super::entry::{Entry, EntryError, Row, RowKind, VectorPool};
+use super::entry::{Entry, Row, RowKind, VectorPool};
+use crate::states::{StateError, uniswap as states};
 
-fn impossible(what: &str) -> EntryError {
-    EntryError::Impossible(what.to_owned())
+/// Reads a pair.
+pub(super) fn pair(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
+    Ok(Box::new(states::pair(&entry.pool())?))
 }
 
-/// Reads a pair: `reserves`, `fee_bps`.
-pub(super) fn pair(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
-    let pool = entry.pool();
-    let reserves = pool.list("reserves")?;
-    let [reserve0, reserve1] = reserves[..] else { return Err(impossible("not two reserves")) };
-    let reserve = |value: U256| u128::try_from(value).map_err(|_| impossible("a reserve above 128 bits"));
-    let fee_bps = u16::try_from(pool.u64_or("fee_bps", 30)?).map_err(|_| impossible("a fee above the whole"))?;
-    Ok(Box::new(uniswap_v2::State { reserve0: reserve(reserve0)?, reserve1: reserve(reserve1)?, fee_bps }))
-}
-
-/// Reads a pool: `fee_pips`, `tick_spacing`, `sqrt_price_x96`, `liquidity`, `tick`, `ticks: [[index, net], …]`.
-pub(super) fn pool(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
-    let pool = entry.pool();
-    let ticks = pool.get("ticks").and_then(Value::as_array).ok_or_else(|| impossible("no ticks"))?;
-    let mut ticks =
-        ticks.iter().map(tick).collect::<Option<Vec<_>>>().ok_or_else(|| impossible("a tick of no form"))?;
-    ticks.sort_by_key(|tick| tick.index);
-    let signed = |field| {
-        let value = pool.get(field).and_then(Value::as_i64).and_then(|value| i32::try_from(value).ok());
-        value.ok_or_else(|| pool.wrong(field, "an integer of 32 bits"))
-    };
-    let fee_pips = u32::try_from(pool.u64_or("fee_pips", 3_000)?).map_err(|_| impossible("a fee above the whole"))?;
-    let liquidity = u128::try_from(pool.u256("liquidity")?).map_err(|_| impossible("liquidity above 128 bits"))?;
-    Ok(Box::new(uniswap_v3::State {
-        sqrt_price_x96: pool.u256("sqrt_price_x96")?,
-        tick: signed("tick")?,
-        liquidity,
-        fee_pips,
-        tick_spacing: signed("tick_spacing")?,
-        ticks: ticks.into(),
-    }))
-}
-
-/// `[index, net]`; the gross liquidity, which swaps do not use, is the least that the net allows.
-fn tick(value: &Value) -> Option<uniswap_v3::Tick> {
-    let [index, net] = &value.as_array()?[..] else { return None };
-    let index = index.as_i64().or_else(|| index.as_str()?.parse().ok())?;
-    let net: i128 = match net {
-        Value::String(text) => text.parse().ok()?,
-        other => other.as_i64()?.into(),
-    };
-    uniswap_v3::Tick::new(i32::try_from(index).ok()?, net, net.unsigned_abs().max(1))
+/// Reads a concentrated pool.
+pub(super) fn pool(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
+    Ok(Box::new(states::pool(&entry.pool())?))
 }
 
 /// Recomputes a row from what the pool pays for an exact input.

@@ -8,7 +8,8 @@ use braid_protocols::{
 };
 
 use super::Outcome;
-use super::entry::{Entry, EntryError, Row, RowKind, VectorPool};
+use super::entry::{Entry, Row, RowKind, VectorPool};
+use crate::states::StateError;
 
 /// A vault, and the block of its rows.
 struct Vault {
@@ -17,7 +18,7 @@ struct Vault {
 }
 
 /// Reads a vault by its `kind`.
-pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
     let pool = entry.pool();
     let params = pool.object("params")?;
     let ratio = |virtual_assets: u64, virtual_shares: U256| {
@@ -37,7 +38,7 @@ pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
             }
             let offset = params.u64_or("decimals_offset", 0)?;
             let power = U256::from(10).checked_pow(U256::from(offset));
-            ratio(1, power.ok_or_else(|| EntryError::Impossible("an offset above 77".to_owned()))?)?
+            ratio(1, power.ok_or_else(|| StateError::Impossible("an offset above 77".to_owned()))?)?
         }
         "plain_ratio" => ratio(0, U256::ZERO)?,
         "ray_rate" => Conversion::Rate { rate: params.u256("rate_ray")?, one: RAY },
@@ -45,7 +46,7 @@ pub(super) fn vault(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError
             Conversion::Rate { rate: params.u256("convert_to_assets_1e18")?, one: WAD }
         }
         "one_to_one" => Conversion::Rate { rate: WAD, one: WAD },
-        other => return Err(EntryError::Unsupported(format!("no exact state of a vault of kind {other:?}"))),
+        other => return Err(StateError::Unsupported(format!("no exact state of a vault of kind {other:?}"))),
     };
     let limit = |field| params.u256_or(field, U256::MAX);
     let (max_deposit_assets, max_redeem_shares) = (limit("max_deposit")?, limit("max_redeem")?);
@@ -75,7 +76,7 @@ struct Lido {
 }
 
 /// Reads Lido's state: totals, or the rate of one share in wei.
-pub(super) fn lido(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, EntryError> {
+pub(super) fn lido(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
     let pool = entry.pool();
     let params = pool.object("params")?;
     let (total_pooled_ether_wei, total_shares) = if params.get("total_shares").is_some() {

@@ -1,4 +1,4 @@
-//! What can be wrong with a market file.
+//! Errors of market files.
 
 use std::path::{Path, PathBuf};
 
@@ -6,60 +6,60 @@ use braid_primitives::PoolKey;
 
 use crate::MarketError;
 
-/// Why a market file could not be read or written.
+/// Reason for which a market file could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("{path}: {why}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// The operating system's reason.
+        /// Error text of the operating system.
         why: String,
     },
-    /// The file begins with something else.
+    /// The file does not begin with the magic bytes.
     #[error("not a market file; `braid-lab market load` makes one of a recorded market in JSON")]
     NotAMarket,
-    /// Another version of the layout.
+    /// The layout has another version.
     #[error("market file of version {got}, expected {expected}: save it again with this version of Braid")]
     Version {
         /// Version in the file.
         got: u64,
-        /// Version that is read.
+        /// Supported version.
         expected: u32,
     },
-    /// Bytes are missing, or there are too many.
-    #[error("market file of {got} bytes, expected {expected}: it was cut or added to")]
+    /// The file is too short or too long.
+    #[error("market file of {got} bytes, expected {expected}: it was truncated or extended")]
     Length {
-        /// Bytes found.
+        /// Bytes in the file.
         got: u64,
-        /// Bytes that the header promises.
+        /// Bytes announced in the header.
         expected: u64,
     },
     /// The file is larger than any market.
     #[error("not a market file: it has more than {most} bytes")]
     TooLarge {
-        /// Most bytes that are read.
+        /// Maximum size in bytes.
         most: u64,
     },
-    /// The content is not what was written.
+    /// The content does not match its checksum.
     #[error("the market file is damaged: its checksum does not match")]
     Checksum,
-    /// The content is no market.
+    /// The content is not a market.
     #[error("the market file cannot be read: {why}")]
     Body {
-        /// What is wrong.
+        /// Description of the violation.
         why: String,
     },
-    /// A pool is in a state that it cannot be in.
+    /// A pool has an impossible state.
     #[error("the market file has pool {pool} in an impossible state: {what}")]
     State {
         /// The pool.
         pool: PoolKey,
-        /// What is impossible.
+        /// Description of the violation.
         what: &'static str,
     },
-    /// The pools do not make a market.
+    /// The pools do not form a market.
     #[error(transparent)]
     Market(#[from] MarketError),
 }

@@ -1,9 +1,9 @@
-//! Market files: a whole market on disk, so that a quote can be repeated offline.
+//! Market files: a whole market on disk, so that a quote can be recomputed offline.
 //!
 //! Layout: 8 bytes `BRAIDMKT`; version, 4 bytes little-endian; length of the body, 8 bytes little-endian; Keccak-256 of
-//! those 20 bytes and the body; the body: JSON of block, tokens and pools, compressed with zstd. Ids are positions. The same
-//! market always gives the same bytes. A file may also hold how the search for pools stands (`search`), which this crate carries and does not
-//! read.
+//! those 20 bytes and the body; the body: JSON of block, tokens and pools, compressed with zstd. Ids are positions. The
+//! same market always gives the same bytes. A file may also hold the progress of the pool discovery (`search`), which
+//! this crate copies without reading it.
 
 mod error;
 
@@ -26,15 +26,15 @@ use crate::{Market, Tokens};
 
 pub use error::FileError;
 
-/// Version of the layout that is written, and the only one that is read.
+/// Version of the layout: the one written, and the only one read.
 pub const VERSION: u32 = 2;
 
-/// What a packed value is: the bytes that it begins with, and the version of its layout.
+/// Magic bytes and layout version of a packed value.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// The first bytes.
+    /// First bytes.
     pub magic: &'static [u8; 8],
-    /// The version that is written, and the only one that is read.
+    /// Version that is written, and the only one that is read.
     pub version: u32,
 }
 
@@ -43,10 +43,10 @@ const HEADER_BYTES: usize = 20;
 const BODY_AT: usize = HEADER_BYTES + 32;
 const COMPRESSION_LEVEL: i32 = 3;
 
-/// Longest file, in bytes: mainnet's takes 30 MB with everything that was ever announced.
+/// Maximum size of a file, in bytes. Mainnet's takes 30 MB with every announced pool.
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// Longest body after decompression, in bytes. It is read piece by piece.
+/// Maximum size of a body after decompression, in bytes. It is read in pieces.
 const MAX_TEXT_BYTES: u64 = 1 << 30;
 
 #[derive(Serialize, Deserialize)]
@@ -59,7 +59,7 @@ struct Body<S> {
 }
 
 impl Market {
-    /// Writes the market to a file, whole or not at all: an interrupted write leaves what was there before.
+    /// Writes the market to a file atomically: an interrupted write keeps the old file.
     ///
     /// # Errors
     /// [`FileError::Io`].
@@ -70,20 +70,20 @@ impl Market {
     /// Reads a market that [`Market::save`] wrote.
     ///
     /// # Errors
-    /// [`FileError`], which says what is wrong with the file.
+    /// [`FileError`] describes the problem of the file.
     pub fn load(path: &Path) -> Result<Self, FileError> {
         Self::from_bytes(&read(path)?)
     }
 
-    /// The content of a market file.
+    /// Serialises the market as the content of a market file.
     ///
     /// # Errors
-    /// [`FileError::Body`], if the market could not be written as text.
+    /// [`FileError::Body`] if the market could not be serialised.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FileError> {
         self.to_bytes_with(None::<&()>)
     }
 
-    /// The content of a market file that also holds how the search for pools stands.
+    /// Serialises the market with the progress of the pool discovery.
     ///
     /// # Errors
     /// As [`Market::to_bytes`].
@@ -93,15 +93,15 @@ impl Market {
         pack(&MARKET, &body)
     }
 
-    /// The market of a file's content.
+    /// Parses the content of a market file.
     ///
     /// # Errors
-    /// [`FileError`], which says what is wrong with it.
+    /// [`FileError`] describes the problem.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
         Self::from_bytes_with::<IgnoredAny>(bytes).map(|(market, _)| market)
     }
 
-    /// The market of a file's content, and how the search for pools stands, where the file says.
+    /// Parses the content of a market file, with the progress of the pool discovery if the file has it.
     ///
     /// # Errors
     /// As [`Market::from_bytes`].
@@ -119,10 +119,10 @@ impl Market {
     }
 }
 
-/// A value in the layout of a market file: JSON, compressed, with a checksum.
+/// Serialises a value in the layout of a market file: JSON, compressed, with a checksum.
 ///
 /// # Errors
-/// [`FileError::Body`], if the value cannot be written as text.
+/// [`FileError::Body`] if the value could not be serialised.
 pub fn pack(form: &Form, value: &impl Serialize) -> Result<Vec<u8>, FileError> {
     let text = serde_json::to_vec(value).map_err(|error| FileError::Body { why: error.to_string() })?;
     let body = zstd::encode_all(text.as_slice(), COMPRESSION_LEVEL)
@@ -136,10 +136,10 @@ pub fn pack(form: &Form, value: &impl Serialize) -> Result<Vec<u8>, FileError> {
     Ok(bytes)
 }
 
-/// The value that [`pack`] wrote.
+/// Parses a value that [`pack`] wrote.
 ///
 /// # Errors
-/// [`FileError`], which says what is wrong with the bytes.
+/// [`FileError`] describes the problem of the bytes.
 pub fn unpack<T: DeserializeOwned>(form: &Form, bytes: &[u8]) -> Result<T, FileError> {
     let body = checked_body(form, bytes)?;
     let unreadable = |why: String| FileError::Body { why };
@@ -148,7 +148,7 @@ pub fn unpack<T: DeserializeOwned>(form: &Form, bytes: &[u8]) -> Result<T, FileE
     serde_json::from_reader(text).map_err(|error| unreadable(error.to_string()))
 }
 
-/// Refuses pools in states that they cannot be in.
+/// Refuses pools with impossible states.
 pub(crate) fn check_states(pools: &[Arc<Pool>]) -> Result<(), FileError> {
     for pool in pools {
         let checked = pool.product.validate(&pool.state, pool.coins.len());
@@ -157,7 +157,7 @@ pub(crate) fn check_states(pools: &[Arc<Pool>]) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Writes a file, whole or not at all: an interrupted write leaves what was there before.
+/// Writes a file atomically: an interrupted write keeps the old file.
 ///
 /// # Errors
 /// [`FileError::Io`].
@@ -170,13 +170,13 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         fs::rename(&partial, path)
     };
     write().map_err(|error| {
-        // The first failure is the one to tell of.
+        // report the first failure, not one of the clean-up
         let _ = fs::remove_file(&partial);
         FileError::io(path, &error)
     })
 }
 
-/// Reads a file, unless it is too large to be a market's.
+/// Reads a file, unless it is too large for a market file.
 ///
 /// # Errors
 /// [`FileError::Io`], [`FileError::TooLarge`].
@@ -220,7 +220,7 @@ fn checksum(header: &[u8], body: &[u8]) -> B256 {
     hasher.finalize()
 }
 
-/// The token table of a list, which must begin with ether and wrapped ether and repeat no address.
+/// Builds the token table from a list, which must begin with ether and wrapped ether and repeat no address.
 fn table(list: Vec<Token>) -> Result<Tokens, FileError> {
     let mut tokens = Tokens::new();
     let known: Vec<_> = tokens.iter().map(|(_, token)| token.address).collect();

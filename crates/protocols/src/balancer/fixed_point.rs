@@ -1,4 +1,4 @@
-//! Numbers with 18 decimals: `FixedPoint` of v2-solidity-utils.
+//! Fixed point with 18 decimals: `FixedPoint` of v2-solidity-utils.
 
 use alloy_primitives::U256;
 
@@ -6,7 +6,7 @@ use super::{Revert, log_exp};
 
 /// One.
 pub(super) const ONE: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
-/// Relative error that powers are corrected by, in units of 10⁻¹⁸.
+/// Relative error that a power is corrected by, in units of 10⁻¹⁸.
 const MAX_POW_RELATIVE_ERROR: U256 = U256::from_limbs([10_000, 0, 0, 0]);
 
 pub(super) fn mul_down(a: U256, b: U256) -> Result<U256, Revert> {
@@ -25,19 +25,20 @@ pub(super) fn div_up(a: U256, b: U256) -> Result<U256, Revert> {
     round_up(a.checked_mul(ONE), b)
 }
 
-/// `a / b`, rounded up; an overflow before it is passed on.
+/// Computes `a / b`, rounded up; propagates an earlier overflow.
 pub(super) fn round_up(a: Option<U256>, b: U256) -> Result<U256, Revert> {
     let a = a.filter(|_| !b.is_zero()).ok_or(Revert::Arithmetic)?;
     let (quotient, rest) = a.div_rem(b);
     Ok(if rest.is_zero() { quotient } else { quotient + U256::ONE })
 }
 
-/// `1 − x`, at least zero.
+/// Computes `1 − x`, at least zero.
 pub(super) const fn complement(x: U256) -> U256 {
     ONE.saturating_sub(x)
 }
 
-/// `x^y`, never below the true power. `shortcuts` multiplies for exponents 1, 2 and 4, as later pools do.
+/// Computes `x^y`, rounded so that it is never below the true power. With `shortcuts`, exponents 1, 2 and 4 are
+/// multiplied out, as in later pools.
 pub(super) fn pow_up(x: U256, y: U256, shortcuts: bool) -> Result<U256, Revert> {
     const TWO: U256 = U256::from_limbs([2_000_000_000_000_000_000, 0, 0, 0]);
     const FOUR: U256 = U256::from_limbs([4_000_000_000_000_000_000, 0, 0, 0]);

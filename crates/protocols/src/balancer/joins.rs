@@ -1,6 +1,7 @@
-//! One coin for a stable pool's own token and back: `StableMath`'s joins and exits by a single coin.
+//! Joins and exits of a stable pool with a single coin, for the pool's own token (BPT): `StableMath`.
 //!
-//! All amounts and balances have 18 decimals and the coins' rates; `supply` is what is in circulation, `invariant` that of `balances`.
+//! Amounts and balances have 18 decimals and include the coins' rates. `supply` is the circulating supply, `invariant`
+//! that of `balances`.
 
 use alloy_primitives::U256;
 
@@ -22,8 +23,8 @@ fn total(balances: &[U256]) -> Result<U256, Revert> {
 }
 
 impl StablePool {
-    /// What is minted for `amount` of one coin, rounded down; the part that shifts the balances pays the fee.
-    /// Source: `StableMath._calcBptOutGivenExactTokensIn`.
+    /// Computes the BPT minted for `amount` of one coin, rounded down. The part of the amount that unbalances the pool
+    /// pays the fee. Source: `StableMath._calcBptOutGivenExactTokensIn`.
     pub(super) fn minted_for(
         &self,
         balances: &[U256],
@@ -39,7 +40,8 @@ impl StablePool {
             let ratio = div_down(grown(place, *balance)?, *balance)?;
             all_grow = add(all_grow, mul_down(ratio, div_down(*balance, sum)?)?)?;
         }
-        // the weights are rounded down: of so little that the whole does not grow, the contract cannot take the fee
+        // weights are rounded down: for an amount so small that the total does not grow, the contract's fee computation
+        // reverts
         let growth = all_grow.checked_sub(ONE).ok_or(Revert::TooSmall)?;
         let balance = *balances.get(coin).ok_or(Revert::Arithmetic)?;
         let counted = if div_down(add(balance, amount)?, balance)? > all_grow {
@@ -54,7 +56,8 @@ impl StablePool {
         mul_down(supply, ratio.saturating_sub(ONE))
     }
 
-    /// What `burned` of its own token pays in one coin, rounded down. Source: `StableMath._calcTokenOutGivenExactBptIn`.
+    /// Computes the payout in one coin for `burned` BPT, rounded down. Source:
+    /// `StableMath._calcTokenOutGivenExactBptIn`.
     pub(super) fn paid_for(
         &self,
         balances: &[U256],

@@ -1,12 +1,12 @@
 //! Powers with 18 decimals by logarithm and exponential: `LogExpMath` of v2-solidity-utils.
 //!
-//! Signed 256-bit integers whose division rounds towards zero. Intermediate values have 20 decimals, or 36 near one.
+//! Signed 256-bit integers, divided towards zero. Intermediate values have 20 decimals, or 36 near one.
 
 use alloy_primitives::{I256, U256};
 
 use super::Revert;
 
-/// Ten to a power, as a signed number.
+/// Returns a power of ten, as a signed number.
 const fn ten_to(power: u32) -> I256 {
     let mut value = U256::ONE;
     let mut left = power;
@@ -27,14 +27,14 @@ const ONE_18: I256 = ten_to(18);
 const ONE_20: I256 = ten_to(20);
 const ONE_36: I256 = ten_to(36);
 
-/// Exponents that `exp` takes: its result has 18 decimals and fits 254 bits.
+/// Maximum exponent of `exp`: its result has 18 decimals and fits 254 bits.
 const MAX_EXPONENT: I256 = integer(130_000_000_000_000_000_000);
 const MIN_EXPONENT: I256 = I256::from_raw(integer(41_000_000_000_000_000_000).into_raw().wrapping_neg());
 
-/// Around one, where the logarithm is computed with 36 decimals.
+/// Range around one in which the logarithm has 36 decimals.
 const NEAR_ONE: (I256, I256) = (integer(900_000_000_000_000_000), integer(1_100_000_000_000_000_000));
 
-/// Exponents from here on could overflow: `⌊2²⁵⁴ / 10²⁰⌋`.
+/// Exponents from which a product could overflow: `⌊2²⁵⁴ / 10²⁰⌋`.
 const MILD_EXPONENT_BOUND: U256 =
     U256::from_limbs([0x4181_ea80_59f7_6532, 0xa88f_4bb1_ca6b_cf58, 0x0bce_5086_4921_11ae, 0x0000_0000_0000_0000]);
 
@@ -62,7 +62,7 @@ const SMALL: [(I256, I256); 10] = [
     (integer(6_250_000_000_000_000_000), integer(106_449_445_891_785_942_956)),
 ];
 
-/// `x^y` with 18 decimals, to a relative error of about 10⁻¹⁴.
+/// Computes `x^y` with 18 decimals, to a relative error of about 10⁻¹⁴.
 pub(super) fn pow(x: U256, y: U256) -> Result<U256, Revert> {
     if y.is_zero() {
         return Ok(ONE_18.into_raw());
@@ -89,17 +89,17 @@ fn power(x: I256, y: I256) -> Option<U256> {
     if in_range { Some(exp(exponent)?.into_raw()) } else { None }
 }
 
-/// `a / b`, towards zero.
+/// Computes `a / b`, rounded towards zero.
 fn div(a: I256, b: I256) -> Option<I256> {
     a.checked_div(b)
 }
 
-/// `a · b / one`.
+/// Computes `a · b / one`.
 fn mul(a: I256, b: I256, one: I256) -> Option<I256> {
     div(a.checked_mul(b)?, one)
 }
 
-/// `e^x`, 18 decimals.
+/// Computes `e^x`, 18 decimals.
 fn exp(x: I256) -> Option<I256> {
     if x.is_negative() {
         return div(ONE_36, exp(x.checked_neg()?)?);
@@ -115,7 +115,7 @@ fn exp(x: I256) -> Option<I256> {
     }
     x = x.checked_mul(integer(100))?;
     let mut product = ONE_20;
-    // the last two powers serve the logarithm only
+    // only the logarithm uses the last two powers
     for (exponent, power) in &SMALL[..8] {
         if x >= *exponent {
             x = x.checked_sub(*exponent)?;
@@ -130,7 +130,7 @@ fn exp(x: I256) -> Option<I256> {
     div(mul(product, sum, ONE_20)?.checked_mul(first)?, integer(100))
 }
 
-/// Natural logarithm, 18 decimals.
+/// Computes the natural logarithm, 18 decimals.
 fn ln(a: I256) -> Option<I256> {
     if a < ONE_18 {
         return ln(div(ONE_36, a)?)?.checked_neg();
@@ -154,12 +154,12 @@ fn ln(a: I256) -> Option<I256> {
     div(sum.checked_add(series)?, integer(100))
 }
 
-/// Natural logarithm near one, 36 decimals.
+/// Computes the natural logarithm near one, 36 decimals.
 fn ln_36(x: I256) -> Option<I256> {
     area_series(x.checked_mul(ONE_18)?, ONE_36, 15)
 }
 
-/// `2 · (z + z³/3 + … )` with `z = (a − 1) / (a + 1)`, up to the given odd power.
+/// Computes `2 · (z + z³/3 + … )` with `z = (a − 1) / (a + 1)`, up to the given odd power.
 fn area_series(a: I256, one: I256, last: u128) -> Option<I256> {
     let z = div(a.checked_sub(one)?.checked_mul(one)?, a.checked_add(one)?)?;
     let z_squared = mul(z, z, one)?;

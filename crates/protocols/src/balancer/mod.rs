@@ -1,7 +1,9 @@
-//! Balancer: the exact arithmetic of weighted and stable pools; the pools of the second vault in [`v2`], of the third in [`v3`].
+//! Balancer: exact arithmetic of weighted and stable pools; pools of the V2 vault are in [`v2`], of the V3 vault in
+//! [`v3`].
 //!
-//! Balances are those that the vault holds for a pool. The pool scales them to 18 decimals, and by rates where it has them;
-//! the fee is taken from the amount in before scaling. Amounts out are rounded down, amounts in up, as the pools' own.
+//! Balances are those that the vault holds for a pool. The pool scales them to 18 decimals, and by rates if it has
+//! them. The fee is deducted from the amount in before scaling. Like the contracts, amounts out are rounded down and
+//! amounts in up.
 
 mod fixed_point;
 mod joins;
@@ -20,21 +22,21 @@ use alloy_primitives::U256;
 use crate::SwapError;
 use fixed_point::{ONE, div_down, div_up, mul_down, mul_up};
 
-/// Why a computation has no result: where the contract reverts.
+/// Reason for which the contract's computation reverts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Revert {
-    /// Integer arithmetic left its range, or a division by zero.
+    /// Integer overflow, or division by zero.
     Arithmetic,
-    /// The trade is more than the share of a balance that a weighted pool lets through.
+    /// The trade exceeds the share of a balance that a weighted pool allows.
     Ratio(U256),
-    /// An iteration did not come to rest.
+    /// An iteration did not converge.
     Unconverged,
-    /// The trade is below the least that the vault lets through.
+    /// The trade is below the vault's minimum.
     TooSmall,
 }
 
 impl Revert {
-    /// In the words of the router; `unscaled` turns the pool's own scale back into atomic units.
+    /// Converts to a swap error; `unscaled` converts the pool's own scale back to atomic units.
     fn into_error(self, amount: U256, unscaled: impl FnOnce(U256) -> U256) -> SwapError {
         match self {
             Self::Arithmetic => SwapError::Overflow { amount_in: amount },
@@ -45,17 +47,17 @@ impl Revert {
     }
 }
 
-/// What remains of an amount in after the fee, in its own decimals.
+/// Computes an amount in less the fee, in its own decimals.
 fn less_fee(amount: U256, fee_wad: U256) -> Result<U256, Revert> {
     amount.checked_sub(mul_up(amount, fee_wad)?).ok_or(Revert::Arithmetic)
 }
 
-/// The amount in that leaves `amount` after the fee.
+/// Computes the amount in that leaves `amount` after the fee.
 fn plus_fee(amount: U256, fee_wad: U256) -> Result<U256, Revert> {
     div_up(amount, ONE.checked_sub(fee_wad).ok_or(Revert::Arithmetic)?)
 }
 
-/// A pool's coins as it sees them.
+/// Coins in the pool's own scale.
 #[derive(Clone, Copy, Debug)]
 struct Scale<'a> {
     balances: &'a [U256],
@@ -84,7 +86,7 @@ impl Scale<'_> {
     }
 }
 
-/// Returns a fee of 18 decimals in hundredths of a basis point, rounded down.
+/// Converts a fee of 18 decimals to hundredths of a basis point, rounded down.
 pub(crate) fn fee_pips(fee_wad: alloy_primitives::U256) -> Option<u32> {
     u32::try_from(fee_wad / alloy_primitives::U256::from(1_000_000_000_000_u64)).ok()
 }

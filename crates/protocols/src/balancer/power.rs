@@ -1,51 +1,52 @@
-//! The curve of a weighted pool, in closed form and from above.
+//! Curve of a weighted pool for the optimiser, computed in closed form so that it lies above the exact one.
 //!
-//! Where `u = 1 + net in / balance in`, the rate before the fee falls as `u^−(r + 1)` with `r = weight in / weight out`. A
-//! constant-product stretch is one along which the inverse root of the rate grows in a straight line; that of the pool grows as
-//! `u^p`, `p = (r + 1) / 2`. A chain of straight lines that is nowhere above `u^p` pays nowhere less than the pool: chords where
-//! `u^p` bends down, tangents where it bends up. At equal weights the two are one.
+//! With `u = 1 + net in / balance in`, the rate before the fee falls as `u^−(r + 1)`, where `r = weight in / weight
+//! out`. Along a constant-product stretch the inverse root of the rate grows linearly; along the pool's curve it grows
+//! as `u^p`, `p = (r + 1) / 2`. A chain of straight lines that is nowhere above `u^p` pays at least as much as the pool
+//! everywhere. It consists of chords where `u^p` is concave, and of tangents where it is convex. At equal weights the
+//! two are one.
 
 use crate::continuous::{Direction, Stretch};
 
-/// A weighted pool's side: what the optimiser needs of it, in atomic units.
+/// One direction of a weighted pool, in atomic units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PowerCurve {
-    /// One less the fee.
+    /// One minus the fee.
     pub gamma: f64,
-    /// What the pool holds of the coin in.
+    /// Balance of the coin in.
     pub balance_in: f64,
-    /// What it holds of the coin out.
+    /// Balance of the coin out.
     pub balance_out: f64,
-    /// Weight of the coin in by that of the coin out.
+    /// Weight of the coin in divided by that of the coin out.
     pub ratio: f64,
 }
 
-/// The share of a balance that one trade brings in at most, after the fee; a hair more, for rounding.
+/// Maximum input of one trade after the fee, as a share of the balance; slightly more, for rounding.
 const MOST_IN: f64 = 0.3 * (1.0 + 1e-9);
-/// How many stretches a curve of a bend of one would want: it is then above the pool's by less than 10⁻⁴ of the share of the
-/// balance that comes in.
+/// Number of stretches per unit of curvature. The curve is then above the pool's by less than 10⁻⁴ of the input's share
+/// of the balance.
 const STRETCHES: f64 = 32.0;
-/// Stretches at most.
+/// Maximum number of stretches.
 const MOST_STRETCHES: usize = 96;
-/// What the arithmetic here may be off.
+/// Rounding error of this arithmetic.
 const NOISE: f64 = 1e-14;
 
 impl PowerCurve {
-    /// The direction; `None` where nothing is held.
+    /// Builds the direction; `None` if the pool is empty.
     pub(super) fn direction(&self) -> Option<Direction> {
         let power = 0.5 * (self.ratio + 1.0);
         let count = stretches(power);
-        // denser at first, where trades are
+        // denser at the start, where most trades are
         let knot = |k: usize| 1.0 + MOST_IN * (k as f64 / count as f64).powi(2);
         let start = (self.ratio * self.balance_out / self.balance_in).sqrt() * (1.0 + NOISE);
-        // the inverse root of the rate, in units of that at the start
+        // the inverse root of the rate, relative to that at the start
         let height = |u: f64| u.powf(power);
         let slope = |u: f64| power * u.powf(power - 1.0);
         let mut ends: Vec<(f64, f64)> = Vec::with_capacity(count + 1);
         for k in 0..count {
             let (from, to) = (knot(k), knot(k + 1));
             if power > 1.0 {
-                // where the tangents at both ends meet
+                // the intersection of the tangents at both ends
                 let (rising, steeper) = (slope(from), slope(to));
                 let meet = (height(to) - height(from) + rising * from - steeper * to) / (rising - steeper);
                 let meet = if meet > from && meet < to { meet } else { 0.5 * (from + to) };
@@ -55,7 +56,7 @@ impl PowerCurve {
             }
         }
         if power > 1.0 {
-            // the last tangent to the very end
+            // the last tangent continues to the very end
             let last = knot(count);
             ends.push((last, height(last) * (1.0 - NOISE)));
         }
@@ -64,7 +65,7 @@ impl PowerCurve {
             if !(u > before.0 && inverse > before.1) {
                 continue;
             }
-            // net in per growth of the inverse root
+            // net input per growth of the inverse root
             let liquidity = (u - before.0) * self.balance_in / (inverse - before.1) * start;
             chain.push(Stretch { end: start / inverse, liquidity, gas_units: 0.0 });
             before = (u, inverse);
@@ -73,7 +74,7 @@ impl PowerCurve {
     }
 }
 
-/// How many stretches keep the error small for a power.
+/// Returns the number of stretches that keeps the error small for a power.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number, not below zero")]
 fn stretches(power: f64) -> usize {
     let bend = (power * (power - 1.0)).abs().sqrt();

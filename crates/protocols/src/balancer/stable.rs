@@ -1,4 +1,4 @@
-//! Stable pools, with rates (meta-stable, composable) or without: Curve's invariant in Balancer's rounding.
+//! Stable pools, with rates (meta-stable, composable) or without: Curve's invariant with Balancer's rounding.
 
 use alloy_primitives::U256;
 use arrayvec::ArrayVec;
@@ -7,50 +7,52 @@ use serde::{Deserialize, Serialize};
 use super::{Revert, Scale, fixed_point::round_up, less_fee, plus_fee};
 use crate::{SwapError, pool::MAX_COINS};
 
-/// The scale of the amplification parameter.
+/// Scale of the amplification parameter.
 const AMP_PRECISION: U256 = U256::from_limbs([1_000, 0, 0, 0]);
-/// Rounds after which the contracts give up.
+/// Maximum iterations of the contracts' loops.
 const MAX_ROUNDS: usize = 255;
 
-/// How a pool rounds its invariant.
+/// Rounding of a pool's invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Invariant {
-    /// Up for swaps: the first stable pools and meta-stable pools.
+    /// Up for swaps: the first stable pools, and meta-stable pools.
     Up,
-    /// Down, in Curve's own order of operations: composable pools.
+    /// Down, with Curve's order of operations: composable pools.
     Down,
 }
 
-/// What a stable pool's swap depends on. A pool's own token, where it is among the coins, is left out of all lists.
+/// State that a stable pool's swap depends on. All lists exclude the pool's own token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StablePool {
-    /// What the vault holds of each coin, in atomic units.
+    /// Balance of each coin in the vault, in atomic units.
     pub balances: ArrayVec<U256, MAX_COINS>,
-    /// What turns atomic units into 18 decimals of the common unit: `10^(36 − decimals)` times the coin's rate.
+    /// Factor from atomic units to 18 decimals of the common unit: `10^(36 − decimals)` times the coin's rate.
     pub scaling_factors: ArrayVec<U256, MAX_COINS>,
     /// Amplification at the time of the swap, times 1,000.
     pub amp_times_1000: U256,
     /// Fee on the amount in, 18 decimals.
     pub fee_wad: U256,
-    /// How the invariant is rounded.
+    /// Rounding of the invariant.
     pub invariant: Invariant,
 }
 
 impl StablePool {
-    /// What a swap of `amount_in` pays, rounded down. Source: `StableMath._calcOutGivenIn`, `BasePool.onSwap`.
+    /// Computes a swap of `amount_in`; the output is rounded down. Source: `StableMath._calcOutGivenIn`,
+    /// `BasePool.onSwap`.
     ///
     /// # Errors
-    /// - [`SwapError::ZeroOutput`] when nothing would be paid.
-    /// - [`SwapError::UnknownCoin`] for a coin that the pool has not.
-    /// - [`SwapError::Overflow`] where the contract's arithmetic reverts, [`SwapError::Closed`] where it does not converge.
+    /// - [`SwapError::ZeroOutput`] if the output rounds to zero.
+    /// - [`SwapError::UnknownCoin`] for a coin that the pool does not have.
+    /// - [`SwapError::Overflow`] where the contract's arithmetic reverts, [`SwapError::Closed`] where it does not
+    ///   converge.
     pub fn swap(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
         let (i, j) = self.coins(coin_in, coin_out, amount_in)?;
         let out = self.out_given_in(i, j, amount_in).map_err(|revert| revert.into_error(amount_in, |limit| limit))?;
         if out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(out) }
     }
 
-    /// The amount in that a swap for exactly `amount_out` asks, rounded up. Source: `StableMath._calcInGivenOut`.
+    /// Computes the input for exactly `amount_out`, rounded up. Source: `StableMath._calcInGivenOut`.
     ///
     /// # Errors
     /// As [`StablePool::swap`].
@@ -73,7 +75,7 @@ impl StablePool {
         Scale { balances: &self.balances, factors: &self.scaling_factors }
     }
 
-    /// The balances in 18 decimals of the common unit.
+    /// Scales the balances to 18 decimals of the common unit.
     pub(super) fn scaled_balances(&self) -> Result<ArrayVec<U256, MAX_COINS>, Revert> {
         let scale = self.scale();
         (0..self.balances.len()).map(|coin| scale.balance(coin)).collect()
@@ -107,7 +109,7 @@ impl StablePool {
         self.amp_times_1000.checked_mul(U256::from(self.balances.len())).ok_or(Revert::Arithmetic)
     }
 
-    /// Source: `StableMath._calculateInvariant`, the older or the newer.
+    /// Computes the invariant. Source: `StableMath._calculateInvariant`, the older or the newer version.
     pub(super) fn invariant_of(&self, balances: &[U256]) -> Result<U256, Revert> {
         let sum = balances.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
         let sum = sum.ok_or(Revert::Arithmetic)?;
@@ -122,8 +124,8 @@ impl StablePool {
         settle(sum, next)
     }
 
-    /// The balance of one coin that the invariant asks for, given the others; rounded up.
-    /// Source: `StableMath._getTokenBalanceGivenInvariantAndAllOtherBalances`.
+    /// Computes the balance of one coin from the invariant and the others, rounded up. Source:
+    /// `StableMath._getTokenBalanceGivenInvariantAndAllOtherBalances`.
     pub(super) fn balance_given_invariant(
         &self,
         balances: &[U256],
@@ -142,7 +144,7 @@ impl StablePool {
         })
     }
 
-    /// The coefficients of `y² + (b − D)·y = c`.
+    /// Computes the coefficients of `y² + (b − D)·y = c`.
     fn quadratic(&self, balances: &[U256], invariant: U256, coin: usize) -> Option<(U256, U256)> {
         let amp = self.amp_times_total().ok()?;
         let count = U256::from(balances.len());
@@ -161,12 +163,12 @@ impl StablePool {
     }
 }
 
-/// A list of as many balances as a pool can have.
+/// Collects balances into a list of bounded length.
 pub(super) fn listed(balances: &[U256]) -> ArrayVec<U256, MAX_COINS> {
     balances.iter().copied().take(MAX_COINS).collect()
 }
 
-/// Repeats until two values differ by one at most.
+/// Iterates until two successive values differ by at most one.
 fn settle(start: U256, next: impl Fn(U256) -> Result<U256, Revert>) -> Result<U256, Revert> {
     let mut value = start;
     for _ in 0..MAX_ROUNDS {
@@ -179,7 +181,7 @@ fn settle(start: U256, next: impl Fn(U256) -> Result<U256, Revert>) -> Result<U2
     Err(Revert::Unconverged)
 }
 
-/// One Newton step of the older invariant, rounded up.
+/// Computes one Newton step of the older invariant, rounded up.
 fn next_invariant_up(amp: U256, balances: &[U256], sum: U256, invariant: U256) -> Result<U256, Revert> {
     let parts = || {
         let count = U256::from(balances.len());
@@ -198,7 +200,7 @@ fn next_invariant_up(amp: U256, balances: &[U256], sum: U256, invariant: U256) -
     round_up(Some(numerator), denominator)
 }
 
-/// The newer invariant of scaled balances, which V3's pools share.
+/// Computes the newer invariant of scaled balances, which V3 pools share.
 pub(super) fn newer_invariant(amp_times_1000: U256, balances: &[U256]) -> Result<U256, Revert> {
     let sum = balances.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
     let sum = sum.ok_or(Revert::Arithmetic)?;
@@ -209,7 +211,7 @@ pub(super) fn newer_invariant(amp_times_1000: U256, balances: &[U256]) -> Result
     settle(sum, |invariant| next_invariant_down(amp, balances, sum, invariant))
 }
 
-/// One Newton step of the newer invariant, rounded down.
+/// Computes one Newton step of the newer invariant, rounded down.
 fn next_invariant_down(amp: U256, balances: &[U256], sum: U256, invariant: U256) -> Result<U256, Revert> {
     let parts = || {
         let count = U256::from(balances.len());

@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{SwapError, pool::MAX_COINS};
 
-/// The largest share of a balance that one trade brings in or takes out: 30%, 18 decimals.
+/// Maximum share of a balance that one trade adds or removes: 30%, 18 decimals.
 const MAX_RATIO: U256 = U256::from_limbs([300_000_000_000_000_000, 0, 0, 0]);
 
-/// How a pool computes powers.
+/// Computation of powers in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Power {
@@ -24,28 +24,29 @@ pub enum Power {
     Shortcuts,
 }
 
-/// What a weighted pool's swap depends on.
+/// State that a weighted pool's swap depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeightedPool {
-    /// What the vault holds of each coin, in atomic units.
+    /// Balance of each coin in the vault, in atomic units.
     pub balances: ArrayVec<U256, MAX_COINS>,
-    /// What turns atomic units into 18 decimals: `10^(36 − decimals)`.
+    /// Factor from atomic units to 18 decimals: `10^(36 − decimals)`.
     pub scaling_factors: ArrayVec<U256, MAX_COINS>,
-    /// Each coin's share, 18 decimals; they sum to one.
+    /// Weight of each coin, 18 decimals; they sum to one.
     pub weights: ArrayVec<U256, MAX_COINS>,
     /// Fee on the amount in, 18 decimals.
     pub fee_wad: U256,
-    /// How powers are computed.
+    /// Computation of powers.
     pub power: Power,
 }
 
 impl WeightedPool {
-    /// What a swap of `amount_in` pays, rounded down. Source: `WeightedMath._calcOutGivenIn`, `BasePool.onSwap`.
+    /// Computes a swap of `amount_in`; the output is rounded down. Source: `WeightedMath._calcOutGivenIn`,
+    /// `BasePool.onSwap`.
     ///
     /// # Errors
     /// - [`SwapError::LimitExceeded`] above 30% of the balance of the coin in.
-    /// - [`SwapError::ZeroOutput`] when nothing would be paid.
-    /// - [`SwapError::UnknownCoin`] for a coin that the pool has not.
+    /// - [`SwapError::ZeroOutput`] if the output rounds to zero.
+    /// - [`SwapError::UnknownCoin`] for a coin that the pool does not have.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
     pub fn swap(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
         let (i, j) = self.coins(coin_in, coin_out, amount_in)?;
@@ -54,7 +55,7 @@ impl WeightedPool {
         if out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(out) }
     }
 
-    /// The amount in that a swap for exactly `amount_out` asks, rounded up. Source: `WeightedMath._calcInGivenOut`.
+    /// Computes the input for exactly `amount_out`, rounded up. Source: `WeightedMath._calcInGivenOut`.
     ///
     /// # Errors
     /// As [`WeightedPool::swap`]; the limit is 30% of the balance of the coin out.

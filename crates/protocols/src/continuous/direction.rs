@@ -1,55 +1,55 @@
-//! One direction of a two-coin pool as a chain of constant-product segments.
+//! One direction of a two-coin pool, as a chain of constant-product segments.
 //!
-//! Along a segment of liquidity `L` the marginal rate is `γ·z²`, where `z` is the square root of the rate before the fee
-//! and `γ = 1 − fee`. Falling from `z₀` to `z` the pool takes `L·(1/z − 1/z₀)/γ` and pays `L·(z₀ − z)`.
+//! On a segment with liquidity `L` the marginal rate is `γ·z²`, where `z` is the square root of the rate before the fee
+//! and `γ = 1 − fee`. While `z` falls from `z₀`, the pool takes `L·(1/z − 1/z₀)/γ` and pays `L·(z₀ − z)`.
 
-/// One stretch of constant liquidity, as a pool describes itself: the root rate at which it ends, and its liquidity.
+/// A stretch of constant liquidity, as a pool describes it: its liquidity, and the root rate at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// Root of the rate (out per in, before the fee) at the far end; at most that of the near end, above zero.
+    /// Root of the rate (out per in, before the fee) at the far end. Above zero, and at most the root at the near end.
     pub end: f64,
-    /// Liquidity, in the geometric mean of the two coins' atomic units; zero where there is none.
+    /// Liquidity, in the geometric mean of the two coins' atomic units; zero if there is none.
     pub liquidity: f64,
     /// Gas units of passing its end.
     pub gas_units: f64,
 }
 
-/// Where a segment begins. The last knot of a direction is its end and has no liquidity.
+/// Start of a segment. The last knot of a direction is its end and has no liquidity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Knot {
     /// Root of the marginal rate before the fee.
     root: f64,
     /// Liquidity from here to the next knot.
     liquidity: f64,
-    /// Input after the fee taken up to here.
+    /// Input after the fee, taken up to here.
     taken: f64,
     /// Output paid up to here.
     paid: f64,
-    /// Gas units of all that was passed on the way here, the end of the last segment included.
+    /// Gas units of all ends passed up to here, including the end of the last segment.
     gas_units: f64,
-    /// Gas units per unit of input after the fee, along the lower convex hull of the staircase of gas.
+    /// Gas units per unit of input after the fee, along the lower convex hull of the gas staircase.
     gas_slope: f64,
-    /// That hull's value here.
+    /// Value of that hull here.
     gas_hull: f64,
 }
 
-/// Segments up to which they are passed one by one.
+/// Number of segments up to which a linear search is used.
 const FEW_KNOTS: usize = 8;
 
-/// What a pool trades at given prices.
+/// Trade of a pool at given prices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trade {
-    /// Amount in, fee included.
+    /// Amount in, including the fee.
     pub amount_in: f64,
     /// Amount out.
     pub amount_out: f64,
-    /// Gas units of what was passed on the way; in part where the gas of passing was spread over a segment.
+    /// Gas units of ends passed; fractional where that gas is spread over a segment.
     pub gas_units: f64,
-    /// How the amount in grows with the logarithm of (price out ÷ price in); zero where a cap holds it.
+    /// Derivative of the amount in by the logarithm of (price out ÷ price in); zero at a cap.
     pub slope: f64,
 }
 
-/// One direction of a two-coin pool: amount out as a concave function of amount in.
+/// One direction of a two-coin pool: the amount out as a concave function of the amount in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
     gamma: f64,
@@ -61,9 +61,9 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// A direction that starts at root rate `start` and falls along `stretches`; `gamma` is one minus the fee.
+    /// Builds a direction that starts at root rate `start` and falls along `stretches`; `gamma` is one minus the fee.
     ///
-    /// `None` where it would never pay anything, or a number is not finite.
+    /// `None` if it would never pay anything, or a number is not finite.
     pub fn new(gamma: f64, start: f64, stretches: &[Stretch]) -> Option<Self> {
         let mut knots = Vec::with_capacity(stretches.len() + 1);
         let (mut root, mut taken, mut paid, mut gas_units, mut widest) = (start, 0.0, 0.0, 0.0, 0.0_f64);
@@ -82,7 +82,7 @@ impl Direction {
             return None;
         }
         spread_gas(&mut knots);
-        // The spot rate is that of the first stretch with liquidity: no amount, however small, does better.
+        // the spot rate is that of the first stretch with liquidity: no smaller amount gets a better rate
         let first = knots.iter().find(|knot| knot.liquidity > 0.0)?;
         let root = first.root;
         Some(Self {
@@ -95,10 +95,11 @@ impl Direction {
         })
     }
 
-    /// A fixed rate up to a capacity: one stretch over which the rate falls by a few parts in 10¹², starting just above.
+    /// Builds a fixed rate up to a capacity: one stretch over which the rate falls by a few parts in 10¹², starting
+    /// just above it.
     ///
-    /// Where both ways of a pool are such lines, going there and back seems to earn that part of the capacity, and bounds are
-    /// as much too high: a capacity should be no larger than what may pass.
+    /// If both directions of a pool are such lines, a round trip seems to earn that fraction of the capacity, and the
+    /// upper bound is too high by as much. So the capacity should be no larger than trades can need.
     pub fn linear(rate: f64, capacity_in: f64) -> Option<Self> {
         const FLATNESS: f64 = 2.0e-12;
         let start = (rate * (1.0 + FLATNESS)).sqrt();
@@ -107,55 +108,56 @@ impl Direction {
         Self::new(1.0, start, &[Stretch { end, liquidity, gas_units: 0.0 }])
     }
 
-    /// The marginal rate at no input, fee included: output per unit of input.
+    /// Returns the marginal rate at zero input: output per unit of input, fee included.
     #[inline]
     pub fn spot(&self) -> f64 {
         self.spot
     }
 
-    /// `1/√(L·z₀)` with the largest liquidity `L`: see [`Direction::cannot_earn`].
+    /// Returns `1/√(L·z₀)` with the largest liquidity `L`; see [`Direction::cannot_earn`].
     #[inline]
     pub fn reject_in(&self) -> f64 {
         self.reject_in
     }
 
-    /// `√(γ·z₀/L)` with the largest liquidity `L`: a pool earns no more than `g` at an output price up to
+    /// Returns `√(γ·z₀/L)` with the largest liquidity `L`. A pool earns at most `g` at an output price up to
     /// `price_in/spot · (1 + reject_out·√(g/price_in))²`.
     #[inline]
     pub fn reject_out(&self) -> f64 {
         self.reject_out
     }
 
-    /// Output whose payment would take the root rate to zero at the first liquidity: the local depth, in the coin out.
+    /// Returns the output that would take the root rate to zero at the first liquidity: the local depth, in the coin
+    /// out.
     #[inline]
     pub fn depth(&self) -> f64 {
         self.depth
     }
 
-    /// Whether this is one stretch of constant liquidity that costs no gas to pass.
+    /// Tells whether this is one stretch of constant liquidity without gas for passing its end.
     #[inline]
     pub fn is_plain(&self) -> bool {
         self.knots.len() == 2 && self.last().gas_units == 0.0
     }
 
-    /// The most that this direction takes, fee included.
+    /// Returns the maximum input, including the fee.
     #[inline]
     pub fn capacity_in(&self) -> f64 {
         self.last().taken / self.gamma
     }
 
-    /// The most that this direction pays.
+    /// Returns the maximum output.
     #[inline]
     pub fn capacity_out(&self) -> f64 {
         self.last().paid
     }
 
-    /// What is paid for moving the marginal rate down to `share` of its spot value, and what that takes.
+    /// Returns the output and input that move the marginal rate to `share` of its spot value.
     pub fn to_share_of_spot(&self, share: f64) -> (f64, f64) {
         self.best_trade(self.spot * share, 1.0, f64::INFINITY, 0.0).map_or((0.0, 0.0), |t| (t.amount_in, t.amount_out))
     }
 
-    /// Output for an input, and the gas units of what is passed on the way. Input beyond the capacity buys nothing.
+    /// Returns the output for an input, and the gas units of the range ends that it crosses. Input beyond the capacity buys nothing.
     #[inline]
     pub fn quote(&self, amount_in: f64) -> (f64, f64) {
         let net = amount_in * self.gamma;
@@ -163,13 +165,22 @@ impl Direction {
         if knot.liquidity == 0.0 {
             return (knot.paid, knot.gas_units);
         }
-        // `L·(z₀ − z)` without the difference of near equals.
+        // `L·(z₀ − z)`, without subtracting nearly equal numbers
         let more = net - knot.taken;
         let out = knot.paid + more * knot.root * knot.root / (1.0 + more * knot.root / knot.liquidity);
         (out, knot.gas_units)
     }
 
-    /// The marginal rate, fee included, after an input.
+    /// Returns the largest amount in that costs less gas than `amount_in`: the point of the last tick that `amount_in`
+    /// crosses at a cost in gas. `None` if it crosses none.
+    pub fn before_last_gas(&self, amount_in: f64) -> Option<f64> {
+        let reached = self.knot_at(amount_in * self.gamma);
+        let gas_units = self.knots[reached].gas_units;
+        let passed = self.knots[..=reached].iter().find(|knot| knot.gas_units == gas_units)?;
+        (passed.taken > 0.0).then_some(passed.taken / self.gamma)
+    }
+
+    /// Returns the marginal rate after an input, fee included.
     #[inline]
     pub fn marginal(&self, amount_in: f64) -> f64 {
         let net = amount_in * self.gamma;
@@ -181,10 +192,10 @@ impl Direction {
         self.gamma / (inverse * inverse)
     }
 
-    /// The trade that is best at the given prices, with at most `cap` in; `None` where not trading is best.
+    /// Returns the best trade at the given prices, with at most `cap` in; `None` if not trading is best.
     ///
-    /// `gas_price` is the value of a unit of gas; what is passed on the way is charged along the convex hull, so that the
-    /// trade moves continuously with the prices.
+    /// `gas_price` is the value of a unit of gas. Gas of passed ends is charged along its convex hull, so the trade
+    /// moves continuously with the prices.
     #[inline]
     pub fn best_trade(&self, price_in: f64, price_out: f64, cap: f64, gas_price: f64) -> Option<Trade> {
         if price_in >= self.spot * price_out {
@@ -194,7 +205,7 @@ impl Direction {
         let end = self.knots.len() - 1;
         let charge = gas_price * self.gamma;
         let mut square = price_in * per_square;
-        // roots fall: where gas counts for nothing, the end of a long chain is found by halving
+        // roots fall: with gas at no cost, find the end of a long chain by bisection
         let mut k = if gas_price == 0.0 && end > FEW_KNOTS {
             self.knots[1..end].partition_point(|next| next.root * next.root >= square)
         } else {
@@ -232,7 +243,7 @@ impl Direction {
         (amount_in > 0.0 && paid > 0.0).then_some(Trade { amount_in, amount_out: paid, gas_units, slope })
     }
 
-    /// Whether, by one comparison, no trade earns more than `gas` at these prices. `gas_root` is `√gas`.
+    /// Tests with one comparison whether no trade earns more than `gas` at these prices. `gas_root` is `√gas`.
     #[inline]
     pub fn cannot_earn(&self, price_in: f64, price_out: f64, gas_root: f64) -> bool {
         let best = self.spot * price_out;
@@ -243,10 +254,10 @@ impl Direction {
         f > 0.0 && price_in >= best * f * f
     }
 
-    /// The most that a trade of at most `cap` in earns at these prices, net of `gas` and, at `gas_price` a unit, of what is
-    /// passed on the way; not below 0.
+    /// Returns the maximum profit of a trade of at most `cap` in at these prices, net of `gas` and of passed ends at
+    /// `gas_price` per unit; at least 0.
     ///
-    /// The exact supremum over the staircase of gas, up to floating-point noise: see [`Direction::noise`].
+    /// This is the exact supremum over the gas staircase, up to floating-point error; see [`Direction::noise`].
     pub fn most_earned(&self, price_in: f64, price_out: f64, cap: f64, gas: f64, gas_price: f64) -> f64 {
         let Some(trade) = self.best_trade(price_in, price_out, cap, 0.0) else { return 0.0 };
         let mut best = price_out * trade.amount_out - price_in * trade.amount_in - gas;
@@ -254,7 +265,7 @@ impl Direction {
             return best.max(0.0);
         }
         best -= trade.gas_units * gas_price;
-        // Stopping at an earlier end of a segment saves the gas of passing it and those after it.
+        // a trade that stops at an earlier end of a segment saves the gas of that end and of later ones
         for pair in self.knots.windows(2) {
             let [before, end] = pair else { break };
             let amount_in = end.taken / self.gamma;
@@ -267,19 +278,19 @@ impl Direction {
         best.max(0.0)
     }
 
-    /// A bound on the rounding error of [`Direction::most_earned`] at these prices.
+    /// Bounds the rounding error of [`Direction::most_earned`] at these prices.
     #[inline]
     pub fn noise(&self, price_in: f64, price_out: f64, trade: &Trade) -> f64 {
         const ULPS: f64 = 16.0 * f64::EPSILON;
         let knot = &self.knots[0];
-        // A trade that ends at its cap or at a knot is no difference of near equals.
+        // a trade that ends at its cap or at a knot subtracts no nearly equal numbers
         let ends_within = trade.slope != 0.0;
         let held = if ends_within { knot.liquidity * (price_out * knot.root + price_in / knot.root) } else { 0.0 };
         ULPS * (held + price_out * trade.amount_out + price_in * trade.amount_in)
     }
 
-    /// The supremum over `0 < x ≤ cap` of `(price_out·f(x) − gas)/x`: the input price above which a trade of at most `cap`
-    /// cannot earn `gas`. Negative where it never can.
+    /// Returns the supremum over `0 < x ≤ cap` of `(price_out·f(x) − gas)/x`: the input price above which no trade of
+    /// at most `cap` earns `gas`. Negative if none ever does.
     pub fn average_rate(&self, price_out: f64, cap: f64, gas: f64) -> f64 {
         if gas <= 0.0 {
             return price_out * self.spot;
@@ -287,18 +298,18 @@ impl Direction {
         let owed = gas / price_out;
         let amount_in = self.turning_point(cap, |knot, next| {
             let l = knot.liquidity;
-            // The average rate rises until it meets the marginal one: paid + l·z₀ − 2·l·z + z²·(l/z₀ − taken) = owed.
+            // the average rate rises until it meets the marginal one: paid + l·z₀ − 2·l·z + z²·(l/z₀ − taken) = owed
             let met = (next.paid - owed) >= next.root * next.root * next.taken;
             let (a, c) = (l / knot.root - knot.taken, knot.paid + l * knot.root - owed);
             met.then(|| if c > 0.0 { (l + (l * l - a * c).max(0.0).sqrt()) / c } else { f64::INFINITY })
         });
-        // Beside what the pool holds the best amount may be lost in rounding: its gas is next to nothing then.
+        // if the pool is very deep, rounding may hide the best amount; its gas is then negligible
         let rate = (price_out * self.quote(amount_in).0 - gas) / amount_in;
         if amount_in > 0.0 { rate } else { price_out * self.spot }
     }
 
-    /// The infimum over `0 < x ≤ cap` of `(price_in·x + gas)/f(x)`: the output price below which a trade of at most `cap`
-    /// cannot earn `gas`.
+    /// Returns the infimum over `0 < x ≤ cap` of `(price_in·x + gas)/f(x)`: the output price below which no trade of at
+    /// most `cap` earns `gas`.
     pub fn average_cost(&self, price_in: f64, cap: f64, gas: f64) -> f64 {
         if gas <= 0.0 {
             return price_in / self.spot;
@@ -306,7 +317,7 @@ impl Direction {
         let owed = gas * self.gamma / price_in;
         let amount_in = self.turning_point(cap, |knot, next| {
             let l = knot.liquidity;
-            // With w = 1/z: (paid + l·z₀)·w² − 2·l·w + (l/z₀ − taken − owed) = 0, the larger root.
+            // with w = 1/z: (paid + l·z₀)·w² − 2·l·w + (l/z₀ − taken − owed) = 0, the larger root
             let met = next.paid >= next.root * next.root * (next.taken + owed);
             let (a, c) = (knot.paid + l * knot.root, l / knot.root - knot.taken - owed);
             met.then(|| (l + (l * l - a * c).max(0.0).sqrt()) / a)
@@ -315,8 +326,8 @@ impl Direction {
         if amount_in > 0.0 { cost } else { price_in / self.spot }
     }
 
-    /// The input, at most `cap`, at which an average stops improving. `inverse_root` gives `1/z` of that point when it lies
-    /// before the end of the segment between two knots.
+    /// Returns the input, at most `cap`, at which an average stops improving. `inverse_root` returns `1/z` of that
+    /// point if it lies between two knots.
     #[inline]
     fn turning_point(&self, cap: f64, inverse_root: impl Fn(&Knot, &Knot) -> Option<f64>) -> f64 {
         for pair in self.knots.windows(2) {
@@ -328,7 +339,7 @@ impl Direction {
             }
             let inside =
                 found.map_or(f64::INFINITY, |w| (knot.taken + knot.liquidity * (w - 1.0 / knot.root)) / self.gamma);
-            // A point that is not a number lies in an empty segment: any point of it will do.
+            // NaN means an empty segment: any point of it will do
             return inside.min(end).max(knot.taken / self.gamma).min(cap);
         }
         cap.min(self.capacity_in())
@@ -350,7 +361,7 @@ impl Direction {
     }
 }
 
-/// Lower convex hull of (input taken, gas of what was passed): makes that gas a convex cost.
+/// Computes the lower convex hull of (input taken, gas of passed ends), which makes that gas a convex cost.
 fn spread_gas(knots: &mut [Knot]) {
     let slope = |knots: &[Knot], i: usize, j: usize| {
         (knots[j].gas_units - knots[i].gas_units) / (knots[j].taken - knots[i].taken)

@@ -2,7 +2,8 @@
 
 use super::{Direction, PairCurve};
 
-/// A pool that converts at a fixed rate: `rate` units out of coin 1 for each of coin 0, up to capacities in the coin in.
+/// Builds the curve of a pool with a fixed rate: `rate` units of coin 1 for each of coin 0, up to capacities in the
+/// coin in.
 #[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
 pub(crate) fn fixed_rate(rate: f64, capacity_0: f64, capacity_1: f64, gas_units: [u64; 2]) -> PairCurve {
     let [forth, back] = gas_units;
@@ -16,16 +17,16 @@ pub(crate) fn fixed_rate(rate: f64, capacity_0: f64, capacity_1: f64, gas_units:
     }
 }
 
-/// No route brings more than ten thousand million whole tokens of 18 decimals, in atomic units.
+/// Maximum amount of any route, in atomic units: 10¹⁰ whole tokens of 18 decimals.
 pub(crate) const MOST: f64 = 1.0e28;
 
-/// How many times what a vault holds a deposit may be, as the optimiser sees it.
+/// Assumed maximum deposit, as a multiple of the vault's holdings.
 const TIMES_HELD: f64 = 4.0;
 
-/// What a deposit may be however little the vault holds: a million whole tokens of 18 decimals, in atomic units.
+/// Assumed minimum room for deposits however little the vault holds, in atomic units: 10⁶ whole tokens of 18 decimals.
 const LEAST_ROOM: f64 = 1.0e24;
 
-/// What the optimiser lets into a vault that holds so many assets and has no limit of its own.
+/// Returns the room for deposits that the optimiser assumes for a vault with such assets and no limit of its own.
 pub(crate) fn likely_room(total_assets: f64) -> f64 {
     (TIMES_HELD * total_assets).max(LEAST_ROOM)
 }

@@ -1,12 +1,12 @@
-//! The floating-point side of a pool: what the optimiser and the certificate ask of it.
+//! The floating-point side of a pool, for the optimiser and the certificate.
 //!
-//! A pool of several coins is here as many pairs of coins. Every pair is, in each direction, a chain of *segments* along
-//! which the marginal rate falls like that of a constant-product pool: a V2 pair is one segment, a V3 pool one per stretch
-//! between initialised ticks, a fixed rate one that is almost flat. A curve of another shape joins by its own chain: sampled
-//! from below to plan, from above to bound.
+//! A pool of several coins becomes many pairs of coins. Each direction of a pair is a chain of *segments*, along which
+//! the marginal rate falls like that of a constant-product pool. A V2 pair is one segment, a V3 pool one per stretch
+//! between initialised ticks, and a fixed rate one that is almost flat. Any other curve is sampled into a chain that
+//! lies above it, for planning and for the bound.
 //!
-//! Amounts are atomic units, prices are values per atomic unit in one common unit of value; nothing here depends on what
-//! that unit is. Floating point steers; an amount shown to a user never comes from here.
+//! Amounts are in atomic units. Prices are values per atomic unit, in any common unit of value. Floating point only
+//! steers: no amount shown to a user comes from here.
 
 mod direction;
 mod fixed;

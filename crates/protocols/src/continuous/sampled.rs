@@ -1,68 +1,74 @@
-//! A direction from exact quotes, for pools whose exchange has no formula of constant-product segments.
+//! Builds a direction from exact quotes, for pools whose curve has no formula of constant-product segments.
 //!
-//! The pool is asked at amounts a factor of eight apart, then in the middle of every stretch that the segments through the
-//! answers do not predict. The answers' upper concave hull repairs what rounding (and fees that fall on the way to balance)
-//! bend the wrong way; a constant-product segment joins each two points of it. What samples are left go where a concave curve through
-//! those at hand has the most room above them. The whole is then raised by what the middles missed and by a part of that room, so that
-//! exact quotes are below it: it plans and it bounds. A fixed rate leaves no room, and is not raised. The part is measured, not
-//! proved: no quote of any recorded mainnet pool is above its curve (`crates/lab/tests/it/sampled.rs`), and none of those of random
-//! pools (`tests/it/sampled_bounds.rs`), but for what contracts round.
+//! The pool is first quoted at amounts a factor of eight apart, then in the middle of every stretch where the segments
+//! mispredict. The upper concave hull of the quotes removes dents from rounding, and from fees that fall as the pool
+//! comes into balance. Two constant-product segments join each pair of neighbouring points. The remaining samples go
+//! where a concave curve through the points has the most room above them.
+//!
+//! Finally the whole curve is raised by the errors seen at the middles, and by a part of that room, so that it lies
+//! above exact quotes. It serves both planning and the bound. A fixed rate leaves no room and is not raised.
+//!
+//! The part is measured, not proved: no quote of a recorded mainnet pool is above its curve
+//! (`crates/lab/tests/it/sampled.rs`), and none of random pools (`tests/it/sampled_bounds.rs`), apart from the
+//! contracts' rounding.
 
 use alloy_primitives::U256;
 
 use super::{Direction, Stretch};
 
-/// The most exact quotes that refining spends on one direction, the first coarse ones included.
+/// Maximum exact quotes for refining one direction, including the coarse ones.
 const MAX_SAMPLES: usize = 72;
-/// The most that are spent altogether, but for those at peaks.
+/// Maximum exact quotes in total, except those at peaks.
 const MOST_SAMPLES: usize = 88;
-/// Rounds of refining: neighbours are a factor of eight apart, then √8, …; a cliff wants many.
+/// Rounds of refinement: neighbours are a factor of eight apart, then √8, and so on; a cliff needs many.
 const ROUNDS: usize = 16;
-/// Coarse samples at most: 8²⁰ between the largest amount and the smallest.
+/// Maximum coarse samples: 8²⁰ between the largest amount and the smallest.
 const MAX_COARSE: usize = 20;
-/// A middle that is missed by less than this share of the amount out needs no finer stretch.
+/// Tolerated error at a middle, as a share of the amount out.
 const MISSED: f64 = 4.0e-6;
-/// The same for a trade that takes all that the pool holds: there a cliff would ask for many samples that nobody needs.
+/// Tolerated error at the end of the pool's balance, where a cliff would need many samples of no use.
 const MISSED_AT_THE_END: f64 = 2.0e-4;
-/// What a stretch may miss elsewhere, in terms of what it was seen to miss, and at least.
+/// Factor from the error seen around a stretch to the error assumed elsewhere in it.
 const UNSEEN: f64 = 3.0;
 const UNSEEN_LEAST: f64 = 6.0e-6;
-/// The same where some samples bend the wrong way.
+/// Minimum assumed error where some samples are not concave.
 const UNSEEN_LEAST_WITH_BENDS: f64 = 5.0e-5;
-/// And in terms of the room that it leaves, which a smooth curve uses little of.
+/// Assumed error as a share of the room; a smooth curve uses little of it.
 const UNSEEN_OF_ROOM: f64 = 0.1;
-/// The same beside samples that bend the wrong way.
+/// Assumed error as a share of the room next to samples that are not concave.
 const UNSEEN_OF_ROOM_AT_A_BEND: f64 = 0.3;
-/// Room in which no finer sample is wanted, as a share of the amount out.
+/// Room that needs no finer sample, as a share of the amount out.
 const NARROW: f64 = 1.0e-4;
-/// How fast what one place may miss fades from the places around it: with this power of the ratio of amounts in. Places that lie
-/// close together must be raised alike, or the slope between them would say nothing.
+/// Exponent of the decay of the assumed error away from a sample, in the ratio of amounts in. Neighbouring samples must
+/// be raised alike, or the slope between them would be wrong.
 const FADES: i32 = 4;
-/// Atomic units by which a contract's rounding may bend a curve.
+/// Maximum distortion of a curve by a contract's rounding, in atomic units.
 const ROUNDING_UNITS: f64 = 2.0;
-/// The same as a share of what the pool holds: the Newton loops of Curve's pools stop within 10⁻¹⁴, and a metapool runs several.
+/// The same as a share of the pool's balance: Newton loops of Curve pools stop within 10⁻¹⁴, and a metapool runs
+/// several.
 const ROUNDING_SHARE: f64 = 5.0e-14;
-/// From the first sample on, rounding shall not matter: this many atomic units out, or a thousandth of all in shallow pools.
+/// Minimum output of the first sample in atomic units, so that rounding does not matter; in shallow pools a thousandth
+/// of all.
 const ENOUGH_UNITS: f64 = 1.0e7;
-/// And the first sample need not be below this share of all.
+/// Minimum output of the first sample as a share of all.
 const SMALL_SHARE: f64 = 1.0e-7;
-/// Points nearer than this to the line between their neighbours say nothing of the curve's bend.
+/// Tolerance within which a point counts as on the line between its neighbours.
 const STRAIGHT: f64 = 1.0e-10;
-/// Samples further than this below the line between their neighbours, as a share, are bent the wrong way.
+/// Relative distance below the line between its neighbours from which a sample counts as not concave.
 const BENT: f64 = 1.0e-7;
-/// How much the root rate falls along a segment at least: division needs it.
+/// Minimum relative fall of the root rate along a segment, which the division needs.
 const LEAST_FALL: f64 = 1.0e-10;
-/// Bisections for where a pool refuses.
+/// Bisection steps to find where a pool refuses.
 const BISECTIONS: u32 = 20;
 
-/// An amount in and what is paid for it.
+/// An amount in, and the amount out for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     x: f64,
     y: f64,
 }
 
-/// A constant-product segment from one point to the next: inverse root rates at its ends.
+/// A constant-product segment from one point to the next, with the inverse root rates at its ends.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     from: Point,
@@ -71,18 +77,19 @@ struct Segment {
     inverse_end: f64,
 }
 
-/// The direction of a pool that pays `quote(amount_in)`, `None` where it refuses.
+/// Builds the direction of a pool that pays `quote(amount_in)`, or `None` where it refuses.
 ///
-/// Asks for amounts up to `most_in`; a pool that refuses them takes what it takes. `most_out` is what the pool can pay at most
-/// for however much: where it is more than what `most_in` pays, the curve goes on beyond, above the pool's. At and beyond the
-/// first sample the curve is at most a few millionths above a concave `quote`; before it, it is a straight line.
+/// Quotes amounts up to `most_in`; if the pool refuses that, up to the largest amount that it accepts. `most_out` is
+/// the maximum output for any input. If it exceeds the output for `most_in`, the curve continues beyond, above the
+/// pool's. From the first sample on, the curve is at most a few millionths above a concave `quote`. Before it, the
+/// curve is a straight line.
 ///
-/// `None` where the pool pays nothing.
+/// `None` if the pool pays nothing.
 pub fn sampled(most_in: U256, most_out: U256, quote: impl Fn(U256) -> Option<U256>) -> Option<Direction> {
     sampled_at(most_in, most_out, &[], quote)
 }
 
-/// As [`sampled`], with some amounts in at which the pool is asked in any case: where a fee is least, which makes a peak that other
+/// Builds a direction like [`sampled`], with extra samples at `peaks`: amounts in where the fee is lowest, which other
 /// samples may miss.
 pub fn sampled_at(
     most_in: U256,
@@ -105,7 +112,7 @@ pub fn sampled_at(
     }
     narrow(&mut samples, &mut missed, slack, ask);
     if refused {
-        // it may take a little more than what it was seen to take
+        // the true limit may be slightly above the bisected one
         let more = 1.0 + 2.0 / f64::from(1_u32 << BISECTIONS);
         (top.x, top.y) = (top.x * more, top.y * more);
         if let Some(last) = samples.last_mut() {
@@ -118,7 +125,7 @@ pub fn sampled_at(
     direction(&segments, beyond)
 }
 
-/// Spends what is left of the samples where a concave curve through those at hand has the most room.
+/// Spends the remaining samples where a concave curve through the present ones has the most room.
 fn narrow(samples: &mut Vec<Point>, missed: &mut Vec<f64>, slack: f64, ask: impl Fn(U256) -> Option<Point>) {
     for _ in samples.len()..MOST_SAMPLES {
         let points = hull(samples.iter().copied());
@@ -134,7 +141,7 @@ fn narrow(samples: &mut Vec<Point>, missed: &mut Vec<f64>, slack: f64, ask: impl
     }
 }
 
-/// Puts a point among the samples, unless there is one for that amount.
+/// Inserts a sample, unless there is one for that amount.
 fn include(samples: &mut Vec<Point>, missed: &mut Vec<f64>, point: Point) -> bool {
     let at = samples.partition_point(|sample| sample.x < point.x);
     let is_new = samples.get(at).is_none_or(|sample| sample.x > point.x);
@@ -145,8 +152,9 @@ fn include(samples: &mut Vec<Point>, missed: &mut Vec<f64>, point: Point) -> boo
     is_new
 }
 
-/// How far above each stretch of a hull a concave curve through its points can be: up to where its neighbours, extended, meet. As a
-/// share of what would be paid there; what rounding may do is not counted. `first` is the first sample's amount in.
+/// Returns for each stretch of a hull how far above it a concave curve through its points can be: up to the
+/// intersection of its extended neighbours. The result is a share of the amount out there; rounding is excluded.
+/// `first` is the first sample's amount in.
 fn rooms(points: &[Point], first: f64, slack: f64) -> Vec<f64> {
     let rate = |k: usize| points.get(k..k + 2).map(|pair| (pair[1].y - pair[0].y) / (pair[1].x - pair[0].x));
     let room = |(k, pair): (usize, &[Point])| {
@@ -158,7 +166,7 @@ fn rooms(points: &[Point], first: f64, slack: f64) -> Vec<f64> {
                 ((last - this) * along - slack).max(0.0) / (pair[0].y + last * along)
             }
             Some(_) => 0.0,
-            // up to the first sample the curve is a line; one beyond others on the way to it is on a line with them
+            // the curve is a line up to the first sample; a hull point beyond it may still be on that line
             None if pair[1].x > first => 0.0,
             None => next.map_or(0.0, |next| 1.0 - next / this),
         }
@@ -166,7 +174,7 @@ fn rooms(points: &[Point], first: f64, slack: f64) -> Vec<f64> {
     points.windows(2).enumerate().map(room).collect()
 }
 
-/// The samples raised by what may be missed around them.
+/// Returns the samples, raised by the errors assumed around them.
 fn raise(samples: &[Point], missed: &[f64], slack: f64, held: f64) -> Vec<Point> {
     let points = hull(samples.iter().copied());
     let rooms = rooms(&points, samples.first().map_or(0.0, |first| first.x), slack);
@@ -185,7 +193,7 @@ fn raise(samples: &[Point], missed: &[f64], slack: f64, held: f64) -> Vec<Point>
         let room = rooms.iter().skip(place - 1).take(2).copied().fold(0.0, f64::max);
         let bent = bends.iter().skip(place.saturating_sub(2)).take(4).any(|bent| *bent);
         let rest = least + MISSED_AT_THE_END * (point.y / held).powi(4) + UNSEEN * miss;
-        // where the curve is not concave, the room is no bound
+        // where the curve is not concave, the room is not a bound
         if bent { rest + UNSEEN_OF_ROOM_AT_A_BEND * room } else { most(room).min(rest + UNSEEN_OF_ROOM * room) }
     };
     let own: Vec<(f64, f64)> = points.iter().enumerate().skip(1).map(|at| (at.1.x, own(at))).collect();
@@ -197,7 +205,7 @@ fn raise(samples: &[Point], missed: &[f64], slack: f64, held: f64) -> Vec<Point>
     points.iter().skip(1).map(raised).collect()
 }
 
-/// The largest amount up to `most` that is taken, to one part in 2²⁰, and whether more than that is refused.
+/// Finds the largest accepted amount up to `most`, to one part in 2²⁰, and tells whether larger amounts are refused.
 fn largest(most: U256, taken: impl Fn(U256) -> bool) -> Option<(U256, bool)> {
     if taken(most) {
         return Some((most, false));
@@ -223,19 +231,19 @@ fn largest(most: U256, taken: impl Fn(U256) -> bool) -> Option<(U256, bool)> {
     Some((low, true))
 }
 
-/// Samples a factor of eight apart, from the largest down to where rounding would begin to matter; ascending.
+/// Samples amounts a factor of eight apart, from the largest down to where rounding would matter; ascending.
 fn coarse(top_in: U256, top: Point, held: f64, ask: impl Fn(U256) -> Option<Point>) -> Vec<Point> {
     let least = ENOUGH_UNITS.min(held * 1e-3).max(held * SMALL_SHARE);
     let mut samples = Vec::with_capacity(MAX_SAMPLES);
     samples.push(top);
-    // close to the end, where nothing beyond tells the bend
+    // one sample near the end, because no later sample shows the curvature there
     samples.extend(ask(top_in - (top_in >> 3)));
     let mut amount_in: U256 = top_in >> 3;
     while samples.len() < MAX_COARSE && !amount_in.is_zero() {
         match ask(amount_in) {
             Some(point) if point.y < least => break,
             Some(point) => samples.push(point),
-            // a refusal in between, where the contract's own search gives up: the hull goes over it
+            // skip a refusal in between, where the contract's own search fails; the hull spans the gap
             None => {}
         }
         amount_in >>= 3;
@@ -244,17 +252,19 @@ fn coarse(top_in: U256, top: Point, held: f64, ask: impl Fn(U256) -> Option<Poin
     samples
 }
 
-/// What the middle of a stretch said, before it became a sample.
+/// Result of testing the middle of a stretch.
 #[derive(Clone, Copy, Debug)]
 struct Middle {
-    /// How much more it paid than the segments, as a share; what rounding may do is not counted.
+    /// Relative excess of the quote over the segments, without rounding.
     miss: f64,
-    /// Whether its halves want middles of their own.
+    /// Whether its halves need middles of their own.
     finer: bool,
 }
 
-/// Adds middles where the segments through the samples miss them, the worst first. Returns for each sample the largest miss
-/// from below on the way to it and in the stretch after it, as a share, as it was before the last middles became samples.
+/// Adds samples in the middle of stretches that the segments mispredict, the worst first.
+///
+/// Returns, for each sample, the largest underestimate in the stretches before and after it, as a share, measured
+/// before the last middles became samples.
 fn refine(
     samples: &mut Vec<Point>,
     slack: f64,
@@ -297,20 +307,20 @@ fn refine(
     misses().skip(1).chain([0.0]).zip(misses()).map(|(next, this)| this.max(next)).scan(0.0, largest).collect()
 }
 
-/// Whether the segments tell what is paid in the middle of three points.
+/// Tests whether the segments predict the quote in the middle of three points.
 fn judge(segments: &[Segment], points: [Point; 3], parent: f64, slack: f64, tolerance: impl Fn(f64) -> f64) -> Middle {
     let [before, middle, after] = points;
     let more = middle.y - value(segments, middle.x);
     let miss = (more.abs() - slack).max(0.0).copysign(more) / middle.y;
-    // below the line between its neighbours: bent the wrong way, and no finer sample would help
+    // below the line between its neighbours, so not concave: finer samples would not help
     let bent = (middle.y - before.y) * (after.x - before.x) < (after.y - before.y) * (middle.x - before.x);
-    // a small miss after a large one may be luck: an error of odd shape is zero in the middle
+    // a small error after a large one may be chance: an odd error function is zero in the middle
     let tolerance = tolerance(middle.y);
     let luck = parent.abs() > 30.0 * tolerance && miss.abs() > 0.1 * tolerance;
     Middle { miss, finer: (miss.abs() > tolerance || luck) && !bent }
 }
 
-/// Upper concave hull of ascending points, from nothing for nothing; points on a line are one stretch.
+/// Builds the upper concave hull of ascending points, starting from zero; points on a line form one stretch.
 fn hull(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut hull = vec![Point { x: 0.0, y: 0.0 }];
     for point in points {
@@ -321,7 +331,7 @@ fn hull(points: impl Iterator<Item = Point>) -> Vec<Point> {
             }
             hull.pop();
         }
-        // more for more, or the curve has ended
+        // a larger input pays more, or the curve has ended
         if hull.last().is_some_and(|last| point.x > last.x && point.y > last.y) {
             hull.push(point);
         }
@@ -329,12 +339,12 @@ fn hull(points: impl Iterator<Item = Point>) -> Vec<Point> {
     hull
 }
 
-/// Constant-product segments through the points of a hull, two for each stretch between neighbours.
+/// Builds constant-product segments through the points of a hull, two for each stretch between neighbours.
 ///
-/// Along a segment that falls from inverse root rate `w` to `w′` the average inverse rate is `w·w′`. At a point, `w²` is
-/// interpolated between the average inverse rates on its sides, which is exact for a constant product; the rate in the middle of
-/// a stretch is then the one at which the two segments meet both points. Where that is not between the rates at the ends, one
-/// segment bends no more than both ends allow, so that the whole is concave in any case.
+/// Along a segment whose inverse root rate rises from `w` to `w′`, the average inverse rate is `w·w′`. At a point, `w²`
+/// is interpolated between the average inverse rates on its sides, which is exact for a constant product. The rate in
+/// the middle of a stretch is then the one at which the two segments meet both points. If that rate is not between the
+/// rates at the ends, the curvature of one segment is limited to what both ends allow, so the whole is always concave.
 fn chain(points: &[Point]) -> Vec<Segment> {
     let inverse = |k: usize| points.get(k..k + 2).map(|p| ((p[1].x - p[0].x) / (p[1].y - p[0].y), p[1].x - p[0].x));
     let between = |k: usize| {
@@ -362,7 +372,7 @@ fn chain(points: &[Point]) -> Vec<Segment> {
     segments
 }
 
-/// What the segments pay for an amount.
+/// Returns the output of the segments for an amount in.
 fn value(segments: &[Segment], x: f64) -> f64 {
     let k = segments.partition_point(|segment| segment.to.x < x).min(segments.len().saturating_sub(1));
     let Some(segment) = segments.get(k) else { return 0.0 };
@@ -371,15 +381,15 @@ fn value(segments: &[Segment], x: f64) -> f64 {
     segment.from.y + (segment.to.y - segment.from.y) * more * end / (start + more * (end - start))
 }
 
-/// The segments as a direction; beyond the last, up to twice `beyond` more is paid, at rates that fall like a constant
-/// product's.
+/// Converts the segments to a direction. Beyond the last, the curve pays up to twice `beyond` more, at rates that fall
+/// like those of a constant product.
 fn direction(segments: &[Segment], beyond: f64) -> Option<Direction> {
     let start = 1.0 / segments.first()?.inverse_start * (1.0 + LEAST_FALL);
     let mut root = start;
     let mut stretches = Vec::with_capacity(2 * segments.len() + 1);
     let bare = |end: f64| Stretch { end, liquidity: 0.0, gas_units: 0.0 };
     for segment in segments {
-        // a gap between rates, where two segments meet in a corner
+        // two segments meet in a corner: bridge the gap between their rates
         let begin = 1.0 / segment.inverse_start;
         if begin < root * (1.0 - LEAST_FALL) {
             stretches.push(bare(begin));

@@ -1,34 +1,34 @@
-//! Checked 256-bit arithmetic with the reverts of the contracts' compiler, and the roots and powers that they share.
+//! Checked 256-bit arithmetic with the reverts of the contracts' compiler, and shared constants.
 
 use alloy_primitives::U256;
 
 use crate::SwapError;
 
-/// One, in the contracts' 18-decimal fixed point.
+/// One, in 18-decimal fixed point.
 pub(super) const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
-/// A whole fee: fees are in units of 10⁻¹⁰.
+/// A fee of 100%: fees are in units of 10⁻¹⁰.
 pub(super) const FEE_WHOLE: U256 = U256::from_limbs([10_000_000_000, 0, 0, 0]);
-/// The most rounds that any of the contracts' Newton loops runs.
+/// Maximum iterations of the contracts' Newton loops.
 pub(super) const MAX_ROUNDS: usize = 255;
 
-/// Why a contract's arithmetic reverts.
+/// Reason for which a contract's arithmetic reverts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// An addition, subtraction, multiplication or division that the compiler checks.
+    /// Overflow, underflow or division by zero, which the compiler checks.
     Arithmetic,
-    /// A balance, invariant or parameter outside the range that the contract calls safe.
+    /// A balance, invariant or parameter outside the range that the contract accepts.
     Unsafe,
-    /// A Newton loop that did not settle in [`MAX_ROUNDS`] rounds.
+    /// A Newton loop that did not converge in [`MAX_ROUNDS`] iterations.
     Unconverged,
-    /// The virtual price would not rise: the contract calls it a loss.
+    /// The virtual price would fall; the contract reverts with a loss.
     Loss,
 }
 
-/// A value, or the revert that the contract ends with.
+/// A value, or the reason for the contract's revert.
 pub(crate) type Maths<T> = Result<T, Fault>;
 
 impl Fault {
-    /// The refusal that a router sees for an amount.
+    /// Converts to the swap error for an amount.
     pub(crate) const fn refusal(self, amount_in: U256) -> SwapError {
         match self {
             Self::Arithmetic => SwapError::Overflow { amount_in },
@@ -38,48 +38,47 @@ impl Fault {
     }
 }
 
-/// A small constant.
+/// Returns a small constant as a 256-bit integer.
 pub(super) const fn int(value: u64) -> U256 {
     U256::from_limbs([value, 0, 0, 0])
 }
 
-/// `a + b`.
+/// Computes `a + b`.
 pub(super) fn add(a: U256, b: U256) -> Maths<U256> {
     a.checked_add(b).ok_or(Fault::Arithmetic)
 }
 
-/// `a − b`.
+/// Computes `a − b`.
 pub(super) fn sub(a: U256, b: U256) -> Maths<U256> {
     a.checked_sub(b).ok_or(Fault::Arithmetic)
 }
 
-/// `a · b`.
+/// Computes `a · b`.
 pub(super) fn mul(a: U256, b: U256) -> Maths<U256> {
     a.checked_mul(b).ok_or(Fault::Arithmetic)
 }
 
-/// `a / b`, rounded down.
+/// Computes `a / b`, rounded down.
 pub(super) fn div(a: U256, b: U256) -> Maths<U256> {
     a.checked_div(b).ok_or(Fault::Arithmetic)
 }
 
-/// `a · b / c`, rounded down; the product must fit 256 bits.
+/// Computes `a · b / c`, rounded down; the product must fit 256 bits.
 pub(super) fn mul_div(a: U256, b: U256, c: U256) -> Maths<U256> {
     div(mul(a, b)?, c)
 }
 
-/// Whether two successive values of a Newton loop are at most one apart.
+/// Tells whether two successive values of a Newton loop differ by at most one.
 pub(super) fn settled(a: U256, b: U256) -> bool {
     a.abs_diff(b) <= U256::ONE
 }
 
-/// `Err(Unsafe)` unless the condition holds.
+/// Returns `Err(Unsafe)` unless the condition holds.
 pub(super) const fn require(condition: bool) -> Maths<()> {
     if condition { Ok(()) } else { Err(Fault::Unsafe) }
 }
 
-/// A whole percentage ramp between two values, as the contracts interpolate it: linear in the block's time, rounded towards
-/// the start.
+/// Interpolates a ramp between two values like the contracts: linear in the block's time, rounded towards the start.
 ///
 /// Source: `_A()` of every StableSwap pool.
 pub(super) fn ramp(from: U256, to: U256, start: u64, end: u64, now: u64) -> Maths<U256> {

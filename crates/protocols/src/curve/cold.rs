@@ -1,4 +1,4 @@
-//! Discovery and following of Curve's pools.
+//! Discovery and following of Curve pools.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ sol! {
     event TwocryptoPoolDeployed(address pool, string name, string symbol, address[2] coins, address math, bytes32 salt, uint256[2] precisions, uint256 packedAGamma, uint256 packedFees, uint256 packedRebalancing, uint256 initialPrice, address deployer);
 }
 
-/// The record of one kind of pool.
+/// Record of one kind of pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Curve {
     product: Product,
@@ -30,7 +30,7 @@ const fn without_logs(product: Product) -> Curve {
     Curve { product, sources: &[] }
 }
 
-/// StableSwap pools of the first generation: plain coins.
+/// StableSwap pools of the first generation.
 pub static CURVE_STABLESWAP: Curve = without_logs(Product::CurveStableswap);
 /// Metapools.
 pub static CURVE_METAPOOL: Curve = without_logs(Product::CurveMetapool);
@@ -73,7 +73,7 @@ impl Protocol for Curve {
         self.sources
     }
 
-    /// Metapools come from the lists of plain pools.
+    /// Returns the lists of plain pools for metapools too: the factories list both together.
     fn lists(&self) -> &'static [&'static dyn PoolList] {
         match self.product {
             Product::CurveStableswap => factories::STABLE_LISTS,
@@ -110,7 +110,7 @@ impl Protocol for Curve {
     }
 
     fn reads_each_block(&self, state: &Self::State) -> bool {
-        state.has_oracle || state.asks_its_coins()
+        state.has_oracle || state.depends_on_coin_contracts()
     }
 
     fn apply(&self, _state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
@@ -118,7 +118,7 @@ impl Protocol for Curve {
         Ok(if matters { Freshness::Stale } else { Freshness::Unaffected })
     }
 
-    /// A pool that nobody looked at by hand is held against its own views before it is believed.
+    /// Returns a reader. An unlisted pool is also checked against its own views before it is used.
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
         if let Some(reader) = lending::reader(pool) {
             return reader;
@@ -152,7 +152,7 @@ impl Protocol for Curve {
     }
 
     fn shares_state_at(&self, pool: PoolKey, state: &Self::State) -> PoolKey {
-        state.stands_on().map_or(pool, PoolKey::from)
+        state.shared_contract().map_or(pool, PoolKey::from)
     }
 
     fn depends_on_time(&self, state: &Self::State) -> bool {
@@ -168,7 +168,7 @@ impl Protocol for Curve {
     }
 
     fn shares_paid(&self) -> SharesPaid {
-        // the amount is what the shares that moved are worth, not what they stand for
+        // the amount is the worth of the moved shares, not the transferred amount
         SharesPaid::BehindAmountOut
     }
 

@@ -1,4 +1,4 @@
-//! The pools as the optimiser sees them: sampled.
+//! Sampled curves of Curve pools for the optimiser.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::continuous::{Direction, PairCurve, sampled_at};
 
-/// How many times what the pool holds a curve covers: it hardly ever refuses.
+/// Maximum amount in that a curve covers, as a multiple of the pool's balance; the pools hardly ever refuse.
 const REACH: U256 = U256::from_limbs([64, 0, 0, 0]);
 
-/// Both directions of two coins in a block; `None` for coins that do not trade with each other.
+/// Returns the curve of both directions of two coins in a block; `None` for coins that do not trade with each other.
 pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
     let [low, high] = coins;
     let exchange_kind = state.exchange_kind(low, high)?;
@@ -31,8 +31,8 @@ pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> 
     Some(PairCurve { directions, gas_units: state.gas_units(at, low, exchange_kind) as f64 })
 }
 
-/// Amounts around the one that brings two coins of a CryptoSwap pool into balance, where its fee is least: how narrow that peak is the
-/// square root of `fee_gamma` says. Empty where a trade leads away from balance.
+/// Returns sample amounts around the one that balances two coins of a CryptoSwap pool, where its fee is lowest. The
+/// width of that peak follows from the square root of `fee_gamma`. Empty if the trade leads away from balance.
 fn peaks(state: &State, [of_in, of_out]: [&Worth; 2], quote: impl Fn(U256) -> Option<U256>) -> Vec<U256> {
     let Model::Crypto(pool) = &state.model else { return Vec::new() };
     let scale = |amount: f64, coin: &Worth| amount / f64::from(coin.unit) * 1e18;
@@ -50,7 +50,7 @@ fn peaks(state: &State, [of_in, of_out]: [&Worth; 2], quote: impl Fn(U256) -> Op
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
-/// A coin: what the pool holds of it in the common unit, 18 decimals, and how many of its atomic units are one of that.
+/// A coin: the pool's balance in the common unit with 18 decimals, and the coin's atomic units per common unit.
 #[derive(Clone, Copy, Debug)]
 struct Worth {
     held: U256,
@@ -69,7 +69,7 @@ fn worth(state: &State, at: &ExecutionBlock) -> Option<Vec<Worth>> {
         Model::Stable(pool) => of_stable(pool),
         Model::Meta(meta) => {
             let mut coins = of_stable(&meta.pool)?;
-            // the share's own rate is not in the pool; for how far to sample, near one will do
+            // the pool does not store the share's own rate; for the sampling range, a rate near one is good enough
             if let (Some(share), Some(held)) = (coins.get_mut(1), meta.pool.balances.get(1)) {
                 *share = Worth { held: *held, unit: WAD };
             }
@@ -87,7 +87,7 @@ fn worth(state: &State, at: &ExecutionBlock) -> Option<Vec<Worth>> {
             let coin = |k: usize| {
                 let scale = |amount| pool.scaled_amount(k, amount);
                 let held = scale(*pool.balances.get(k)?)?;
-                // 10^18 of the common unit, by what a large round amount scales to
+                // 10^18 of the common unit, computed by scaling a large round amount
                 let probe = U256::from(10).pow(U256::from(36));
                 Some(Worth { held, unit: probe.checked_mul(WAD)?.checked_div(scale(probe)?)? })
             };

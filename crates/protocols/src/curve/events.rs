@@ -1,8 +1,9 @@
-//! The events of every generation after which a pool pays something else. The generations share names, not types.
+//! Events of all generations that change the output of swaps. The generations share event names, but not parameter
+//! types.
 
 use alloy_primitives::{B256, b256};
 
-/// `topic0` and the signature that it is the hash of.
+/// `topic0`, and the signature that it hashes.
 const EVENTS: [(B256, &str); 36] = [
     (
         b256!("8b3e96f2b889fa771c53c981b40daf005f63f637f1869f707052d15a3dd97140"),

@@ -1,4 +1,4 @@
-//! What factories and the pools themselves say about what a pool is that nobody looked at.
+//! Identifies unlisted pools from the answers of factories and of the pools themselves.
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -6,7 +6,7 @@ use alloy_sol_types::{SolCall, SolValue, sol};
 use super::partners::{WSTETH, is_listed_share};
 use super::{
     factories::{CRYPTO_FACTORY, DOLLAR_FACTORY, NEXT_FACTORY, STABLE_FACTORY},
-    implementations::{Made, made_by},
+    implementations::{Implementation, implementation_of},
     known::{Identity, base_of},
     plain,
     stable::{BalanceSource, ProductRule, Rules},
@@ -21,11 +21,11 @@ sol! {
     function get_base_pool(address pool) external view returns (address);
 }
 
-const Y_TOKENS: &str = "a yToken's worth is what it has at four lenders, and a deposit may move it";
-const RATES_OF_COINS: &str = "only its coin knows the rate";
+const Y_TOKENS: &str = "a yToken's worth depends on four lenders, and a deposit may move its assets";
+const RATES_OF_COINS: &str = "the rate of its coin is not modelled";
 
-/// Pools whose arithmetic is known and whose coins' worth is not. Source: their verified code.
-const UNDERSTOOD_AND_REFUSED: &[(Address, &str)] = &[
+/// Pools whose arithmetic is known but whose coins' rates are not modelled. Source: their verified code.
+const REFUSED: &[(Address, &str)] = &[
     (address!("45F783CCE6B7FF23B2ab2D70e416cdb7D6055f51"), Y_TOKENS),
     (address!("79a8C46DeA5aDa233ABaFFD40F3A0A2B1e5A4F27"), Y_TOKENS),
     (address!("06364f10B501e868329afBc005b3492902d6C763"), Y_TOKENS),
@@ -34,14 +34,14 @@ const UNDERSTOOD_AND_REFUSED: &[(Address, &str)] = &[
     (address!("F9440930043eb3997fc70e1339dBb11F341de7A8"), RATES_OF_COINS),
 ];
 
-/// The version of the next generation that is understood.
+/// Modelled version of the next generation.
 const NEXT_VERSION: &str = "v7.0.0";
 
-/// What factories and the pool itself say about what the pool is.
+/// Identification of an unlisted pool.
 pub(super) struct Evidence;
 
 impl Evidence {
-    /// What to ask about a pool that nobody looked at.
+    /// Returns the calls that identify an unlisted pool.
     pub(super) fn questions(pool: &Discovered) -> Vec<Call> {
         let of = pool.key.contract;
         let call = |to: Address, data: Vec<u8>| Call { to, data: data.into() };
@@ -67,21 +67,21 @@ impl Evidence {
         }
     }
 
-    /// What the answers show.
+    /// Identifies the pool from the answers.
     ///
     /// # Errors
-    /// Why the pool is not one that is covered.
-    pub(super) fn understand(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
+    /// The reason for which the pool is not modelled.
+    pub(super) fn identify(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
         let usual = Identity::usual(pool);
         match pool.product {
             Product::CurveMetapool => match answers.get(2).and_then(address_in) {
                 Some(base) => next_metapool(pool, base, answers),
-                None => made(pool, answers.get(..2).unwrap_or(answers)),
+                None => by_implementation(pool, answers.get(..2).unwrap_or(answers)),
             },
-            Product::CurveStableswap => made(pool, answers),
+            Product::CurveStableswap => by_implementation(pool, answers),
             Product::CurveStableswapNg => next_generation(pool, answers).map(|()| usual),
             Product::CurveCryptoswap if answers.iter().any(|said| address_in(said).is_some()) => Ok(usual),
-            _ => Err("deployed by hand, and its code is not known"),
+            _ => Err("deployed individually, with unknown code"),
         }
     }
 }
@@ -91,7 +91,7 @@ fn address_in(answer: &Option<Bytes>) -> Option<Address> {
     (!word.is_zero() && word.bit_len() <= 160).then(|| Address::from_word(word.into()))
 }
 
-/// The pool's own coins: of a metapool, all but the share, which its pool makes, and the base pool's.
+/// Returns the pool's own coins. For a metapool these exclude the share and the base pool's coins.
 fn own_coins(pool: &Discovered) -> impl Iterator<Item = &Address> {
     let own = if pool.product == Product::CurveMetapool { 1 } else { pool.coins.len() };
     pool.coins.iter().take(own)
@@ -101,14 +101,15 @@ fn says_version(answer: Option<&Option<Bytes>>) -> Option<String> {
     answer.and_then(Option::as_ref).and_then(|said| String::abi_decode(said).ok())
 }
 
-/// A metapool of the next generation: one version, on a base pool that is known or of the same version and plain coins. What kind of coin its own
-/// is, neither the factory nor the pool tells.
+/// Identifies a metapool of the next generation. It must have the modelled version, and a base pool that is listed or
+/// has the same version and plain coins. Its own coin must be known to be plain, because neither the factory nor the
+/// pool reveals its kind.
 fn next_metapool(pool: &Discovered, base: Address, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
     if says_version(answers.get(3)).as_deref() != Some(NEXT_VERSION) {
-        return Err("a version whose rounding is not known");
+        return Err("a version with unknown rounding");
     }
     if !own_coins(pool).all(plain::is_plain) {
-        return Err("its own coin may rebase or have a rate, which its pool does not tell");
+        return Err("its own coin may rebase or have a rate, which its pool does not reveal");
     }
     let [_, share, coins @ ..] = pool.coins.as_slice() else { return Err("a metapool without a share") };
     let types = answers.get(5).and_then(Option::as_ref);
@@ -118,54 +119,55 @@ fn next_metapool(pool: &Discovered, base: Address, answers: &[Option<Bytes>]) ->
         && types.len() == coins.len()
         && types.iter().all(|kind| *kind == 0);
     if base_of(pool) != Some(base) && !is_next {
-        return Err("its base pool is not one of those that are covered");
+        return Err("its base pool is not modelled");
     }
     Ok(Identity { base: Some(base), next: true, ..Identity::stable(Rules::standard(ProductRule::Whole)) })
 }
 
-/// What the implementation that a factory names makes of a pool.
-fn made(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
-    if let Some((_, why)) = UNDERSTOOD_AND_REFUSED.iter().find(|(refused, _)| *refused == pool.key.contract) {
+/// Identifies a pool by its implementation, which a factory names.
+fn by_implementation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<Identity, &'static str> {
+    if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == pool.key.contract) {
         return Err(why);
     }
-    let implementation = answers.iter().find_map(address_in).ok_or("deployed by hand, and its code is not known")?;
-    let made = made_by(implementation);
+    let implementation = answers.iter().find_map(address_in).ok_or("deployed individually, with unknown code")?;
+    let made = implementation_of(implementation);
     let identity = made.rules().map(Identity::stable);
     match (made, pool.product) {
-        (Made::Refused(why), _) => Err(why),
+        (Implementation::Refused(why), _) => Err(why),
         _ if made.rules().is_some_and(|rules| rules.balance_source == BalanceSource::Token)
             && !own_coins(pool).all(plain::is_plain) =>
         {
-            Err("it asks its coins for balances, and one may rebase or pay less than it says")
+            Err("it reads balances from its coins, and one may rebase or charge a transfer fee")
         }
-        (Made::Plain { coins, .. }, Product::CurveStableswap) if coins == pool.coins.len() => {
+        (Implementation::Plain { coins, .. }, Product::CurveStableswap) if coins == pool.coins.len() => {
             identity.ok_or("an implementation without rules")
         }
-        (Made::Meta { base, .. }, Product::CurveMetapool) if base_of(pool) == Some(base) => {
+        (Implementation::Meta { base, .. }, Product::CurveMetapool) if base_of(pool) == Some(base) => {
             identity.map(|identity| Identity { base: Some(base), ..identity }).ok_or("an implementation without rules")
         }
-        _ => Err("its coins are not those that its implementation takes"),
+        _ => Err("its coins do not fit its implementation"),
     }
 }
 
-/// The next generation: one version, and coins whose rates are known for the next block.
+/// Identifies a pool of the next generation: it must have the modelled version, and coins whose rates are known for the
+/// next block.
 fn next_generation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<(), &'static str> {
     let bytes = |place: usize| answers.get(place).and_then(Option::as_ref);
     if says_version(answers.first()).as_deref() != Some(NEXT_VERSION) {
-        return Err("a version whose rounding is not known");
+        return Err("a version with unknown rounding");
     }
     let types = bytes(1).and_then(|said| get_pool_asset_typesCall::abi_decode_returns(said).ok());
     let types = types.filter(|types| types.len() == pool.coins.len()).ok_or("no asset types for its coins")?;
     for (coin, kind) in pool.coins.iter().zip(types) {
         match kind {
             0 => {}
-            // changes once a day, and never within a block without a log of its own
+            // changes once a day, and within a block only with a log of its own
             1 if *coin == WSTETH => {}
-            1 => return Err("an oracle tells the rate of a coin, and may tell another in the next block"),
-            2 => return Err("a coin of it rebases"),
+            1 => return Err("an oracle gives the rate of a coin, which may change in the next block"),
+            2 => return Err("one of its coins rebases"),
             3 if is_listed_share(*coin) => {}
-            3 => return Err("a coin of it is a vault that is not known"),
-            _ => return Err("a kind of coin that is not known"),
+            3 => return Err("one of its coins is an unknown vault"),
+            _ => return Err("an unknown kind of coin"),
         }
     }
     Ok(())
@@ -197,30 +199,30 @@ mod tests {
     fn an_implementation_tells_the_rounding_or_why_not() {
         let two = pool(Product::CurveStableswap, 2);
         let shown = |pool: &Discovered, implementation: Address| {
-            Evidence::understand(pool, &[said(Address::ZERO), said(implementation)])
+            Evidence::identify(pool, &[said(Address::ZERO), said(implementation)])
         };
         assert_eq!(shown(&two, PLAIN_OF_TWO).unwrap().rules, Rules::standard(ProductRule::Whole));
         let three = pool(Product::CurveStableswap, 3);
         let plain_of_three = address!("9B52F13DF69D79Ec5aAB6D1aCe3157d29B409cC3");
         assert_eq!(shown(&three, plain_of_three).unwrap().rules, Rules::standard(ProductRule::TimesN));
         assert!(shown(&three, PLAIN_OF_TWO).is_err(), "another number of coins");
-        assert!(shown(&two, Address::repeat_byte(7)).unwrap_err().contains("not known"));
-        let asks_its_coins = address!("24D937143d3F5cF04c72bA112735151A8CAE2262");
-        assert!(shown(&two, asks_its_coins).unwrap_err().contains("rebase"), "coins that nobody knows");
+        assert!(shown(&two, Address::repeat_byte(7)).unwrap_err().contains("unknown implementation"));
+        let reads_coin_balances = address!("24D937143d3F5cF04c72bA112735151A8CAE2262");
+        assert!(shown(&two, reads_coin_balances).unwrap_err().contains("rebase"), "coins that nobody knows");
         let plain = Discovered { coins: vec![DAI, CRV_USD], ..two.clone() };
         let rules = Rules { balance_source: BalanceSource::Token, ..Rules::standard(ProductRule::Whole) };
-        assert_eq!(shown(&plain, asks_its_coins).unwrap().rules, rules);
+        assert_eq!(shown(&plain, reads_coin_balances).unwrap().rules, rules);
         let one_of_two = Discovered { coins: vec![DAI, super::super::partners::STETH], ..two.clone() };
-        assert!(shown(&one_of_two, asks_its_coins).is_err());
-        assert!(Evidence::understand(&two, &[said(Address::ZERO), None]).is_err(), "no factory made it");
-        assert!(Evidence::understand(&two, &[]).is_err());
+        assert!(shown(&one_of_two, reads_coin_balances).is_err());
+        assert!(Evidence::identify(&two, &[said(Address::ZERO), None]).is_err(), "no factory made it");
+        assert!(Evidence::identify(&two, &[]).is_err());
     }
 
     #[test]
     fn pools_whose_coins_worth_is_not_known_are_refused_by_name() {
-        for (address, why) in UNDERSTOOD_AND_REFUSED {
+        for (address, why) in REFUSED {
             let pool = Discovered { key: (*address).into(), ..pool(Product::CurveStableswap, 2) };
-            assert_eq!(Evidence::understand(&pool, &[said(PLAIN_OF_TWO), None]), Err(*why));
+            assert_eq!(Evidence::identify(&pool, &[said(PLAIN_OF_TWO), None]), Err(*why));
             assert!(rules_of(*address).is_some() && by_hand(&pool).is_none(), "{address}");
         }
     }
@@ -229,11 +231,11 @@ mod tests {
     fn a_metapool_stands_on_the_pool_of_its_share() {
         let implementation = address!("213be373FDff327658139C7df330817DAD2d5bBE");
         let mut meta = pool(Product::CurveMetapool, 5);
-        assert!(Evidence::understand(&meta, &[said(implementation)]).is_err(), "a share that is not known");
+        assert!(Evidence::identify(&meta, &[said(implementation)]).is_err(), "a share that is not known");
         meta.coins[1] = THREE_CRV;
-        let identity = Evidence::understand(&meta, &[said(implementation)]).unwrap();
+        let identity = Evidence::identify(&meta, &[said(implementation)]).unwrap();
         assert_eq!((identity.base, identity.remembers_price), (Some(THREE_POOL), false));
-        let plain = Evidence::understand(&meta, &[said(PLAIN_OF_TWO)]);
+        let plain = Evidence::identify(&meta, &[said(PLAIN_OF_TWO)]);
         assert!(plain.is_err(), "a plain pool's implementation");
     }
 
@@ -247,7 +249,7 @@ mod tests {
             let mut meta = pool(Product::CurveMetapool, 4);
             meta.coins[1] = share.parse().unwrap();
             let shown =
-                |meta: &Discovered| Evidence::understand(meta, &[said(implementation.parse::<Address>().unwrap())]);
+                |meta: &Discovered| Evidence::identify(meta, &[said(implementation.parse::<Address>().unwrap())]);
             assert_eq!(shown(&meta).unwrap().base, Some(base));
             meta.coins[1] = THREE_CRV;
             assert!(shown(&meta).is_err(), "another base pool's share");
@@ -272,7 +274,7 @@ mod tests {
             let [own, bases] = versions;
             let answers = [None, None, said(base), own, bases, said(kinds)];
             assert_eq!(answers.len(), Evidence::questions(pool).len());
-            Evidence::understand(pool, &answers)
+            Evidence::identify(pool, &answers)
         };
         let (plain, both) = (vec![U256::ZERO; 2], ["v7.0.0", "v7.0.0"]);
         let identity = shown(&meta(CRV_USD, next), next, both, plain.clone()).unwrap();
@@ -293,7 +295,7 @@ mod tests {
         let mut pool = pool(Product::CurveStableswapNg, 2);
         pool.coins[1] = WSTETH;
         let shown = |version: &str, types: Vec<U256>| {
-            Evidence::understand(&pool, &[said(version.to_owned()), said(types)]).map(|identity| identity.rules)
+            Evidence::identify(&pool, &[said(version.to_owned()), said(types)]).map(|identity| identity.rules)
         };
         let types = |kinds: [u64; 2]| kinds.map(U256::from).to_vec();
         let usual = Rules::standard(ProductRule::Whole);
@@ -304,6 +306,6 @@ mod tests {
             assert!(shown("v7.0.0", types(kinds)).is_err(), "{kinds:?}");
         }
         assert!(shown("v7.0.0", vec![U256::ZERO]).is_err(), "a type for one coin only");
-        assert!(Evidence::understand(&pool, &[None, None]).is_err());
+        assert!(Evidence::identify(&pool, &[None, None]).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Factories and registries of Curve's that keep lists of pools: their logs announce a pool without saying which it is, or without its
+//! Curve factories and registries that list pools. Their logs announce a pool without identifying it, or without its
 //! coins.
 
 use alloy_primitives::{Address, B256, Bytes, U256, address};
@@ -26,22 +26,22 @@ sol! {
     interface Next { event PlainPoolDeployed(address[] coins, uint256 A, uint256 fee, address deployer); }
 }
 
-/// The factory of plain pools and metapools. Source: Curve's list of deployments, as for all of these.
+/// Factory of plain pools and metapools. Source: Curve's list of deployments, as for all of these.
 pub(super) const STABLE_FACTORY: Address = address!("B9fC157394Af804a3578134A6585C0dc9cc990d4");
-/// The factory of crvUSD's pools: the same calls.
+/// Factory of crvUSD pools, with the same interface.
 pub(super) const DOLLAR_FACTORY: Address = address!("4F8846Ae9380B90d2E71D5e3D042dff3E7ebb40d");
-/// The factory of StableSwap, next generation.
+/// Factory of StableSwap, next generation.
 pub(super) const NEXT_FACTORY: Address = address!("6A8cbed756804B16E05E741eDaBd5cB544AE21bf");
-/// The factory of two-coin CryptoSwap pools.
+/// Factory of two-coin CryptoSwap pools.
 pub(super) const CRYPTO_FACTORY: Address = address!("F18056Bbd320E96A48e3Fbf8bC061322531aac99");
-/// The registry of the pools that were deployed one by one.
+/// Registry of individually deployed StableSwap pools.
 const MAIN_REGISTRY: Address = address!("90E00ACe148ca3b23Ac1bC8C240C2a7Dd9c2d7f5");
-/// The registry of CryptoSwap pools that were deployed one by one. Source: Curve's list of registries (`metaregistry`).
+/// Registry of individually deployed CryptoSwap pools. Source: Curve's list of registries (`metaregistry`).
 const CRYPTO_REGISTRY: Address = address!("9a32aF1A11D9c937aEa61A3790C2983257eA8Bc0");
 
-/// A keeper of a list.
+/// A contract that lists pools.
 #[derive(Clone, Copy, Debug)]
-struct Keeper {
+struct ListContract {
     address: Address,
     topics: &'static [B256],
     kind: Kind,
@@ -51,21 +51,21 @@ struct Keeper {
 enum Kind {
     /// Plain pools and metapools of the first generation.
     Stable,
-    /// As [`Kind::Stable`], of the next.
+    /// Plain pools and metapools of the next generation.
     Next,
-    /// CryptoSwap of two coins.
+    /// CryptoSwap pools of two coins.
     Crypto,
-    /// A registry of StableSwap pools and metapools, from which pools are also removed.
+    /// Registry of StableSwap pools and metapools, which can also remove pools.
     MainRegistry,
-    /// A registry of CryptoSwap pools, from which pools are also removed.
+    /// Registry of CryptoSwap pools, which can also remove pools.
     CryptoRegistry,
 }
 
-const fn factory(address: Address, topics: &'static [B256], kind: Kind) -> Keeper {
-    Keeper { address, topics, kind }
+const fn factory(address: Address, topics: &'static [B256], kind: Kind) -> ListContract {
+    ListContract { address, topics, kind }
 }
 
-/// Where pools and metapools of the first generation are listed.
+/// Lists of pools and metapools of the first generation.
 pub(super) static STABLE_LISTS: &[&dyn PoolList] = &[
     &factory(MAIN_REGISTRY, &[Main::PoolAdded::SIGNATURE_HASH], Kind::MainRegistry),
     &factory(
@@ -84,17 +84,17 @@ pub(super) static STABLE_LISTS: &[&dyn PoolList] = &[
     ),
 ];
 
-/// Where pools of the next generation are.
+/// Lists of pools of the next generation.
 pub(super) static NEXT_LISTS: &[&dyn PoolList] =
     &[&factory(NEXT_FACTORY, &[Next::PlainPoolDeployed::SIGNATURE_HASH, MetaPoolDeployed::SIGNATURE_HASH], Kind::Next)];
 
-/// Where CryptoSwap pools are.
+/// Lists of CryptoSwap pools.
 pub(super) static CRYPTO_LISTS: &[&dyn PoolList] = &[
     &factory(CRYPTO_REGISTRY, &[PoolAdded::SIGNATURE_HASH], Kind::CryptoRegistry),
     &factory(CRYPTO_FACTORY, &[CryptoPoolDeployed::SIGNATURE_HASH], Kind::Crypto),
 ];
 
-impl Keeper {
+impl ListContract {
     fn asks(&self, pool: Address) -> Vec<Question> {
         let mut questions = vec![ask(self.address, &get_coinsCall { pool })];
         if !matches!(self.kind, Kind::Crypto | Kind::CryptoRegistry) {
@@ -115,7 +115,7 @@ impl Keeper {
     }
 }
 
-impl PoolList for Keeper {
+impl PoolList for ListContract {
     fn keeper(&self) -> Address {
         self.address
     }
@@ -143,12 +143,12 @@ impl PoolList for Keeper {
     fn understand(&self, pool: Address, answers: &[Option<Bytes>]) -> Result<Discovered, DecodeError> {
         let coins = |answer: Option<&Option<Bytes>>| list_of(answer?.as_ref()?);
         let own = coins(answers.first()).filter(|own| own.len() >= 2);
-        let own = own.ok_or_else(|| impossible(pool, "a list that does not say its coins"))?;
+        let own = own.ok_or_else(|| impossible(pool, "a list without the coins of its pool"))?;
         let meta = answers.get(1).and_then(Option::as_ref).and_then(|said| U256::try_from_be_slice(said));
         let meta = meta == Some(U256::ONE);
         let mut all = own.clone();
         if meta {
-            // the list counts the base pool's coins after the pool's own, the share between them left out
+            // the list has the pool's own coins, then the base pool's; the share between them is omitted
             let underlying = coins(answers.get(2)).filter(|underlying| underlying.first() == own.first());
             let underlying = underlying.ok_or_else(|| impossible(pool, "a metapool without its base pool's coins"))?;
             all.truncate(2);
@@ -162,7 +162,7 @@ impl PoolList for Keeper {
     }
 }
 
-/// Addresses: of a fixed number, with zeros after the last, or of a number that is said.
+/// Decodes addresses: a fixed-size array with trailing zeros, or a dynamic array.
 fn list_of(answer: &Bytes) -> Option<Vec<Address>> {
     let mut words = answer.chunks_exact(32).map(B256::from_slice);
     let first = words.next()?;
@@ -195,7 +195,7 @@ mod tests {
     const SHARE: Address = Address::repeat_byte(2);
     const POOL: Address = Address::repeat_byte(9);
 
-    fn keeper(kind: Kind) -> Keeper {
+    fn keeper(kind: Kind) -> ListContract {
         factory(Address::repeat_byte(7), &[], kind)
     }
 

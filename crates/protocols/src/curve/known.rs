@@ -1,4 +1,4 @@
-//! What a pool is: the contract that it runs, from a list of those that were looked at by hand. Of others `evidence.rs` finds it out.
+//! Contracts of the listed pools, which were identified by hand. `evidence.rs` identifies others.
 
 use alloy_primitives::{Address, address};
 
@@ -14,7 +14,7 @@ use crate::{Discovered, Product};
 
 pub(super) use super::implementations::THREE_POOL;
 
-/// The share of the pool of three dollars.
+/// Share of the 3pool.
 pub(super) const THREE_CRV: Address = address!("6c3F90f043a72FA612cbac8115EE7e52BDe6E490");
 
 /// Shares and their pools. Source: Curve's main registry, `curve-js`.
@@ -27,8 +27,9 @@ const BASE_POOLS: &[(Address, Address)] = &[
     (address!("051d7e5609917Bd9b73f04BAc0DED8Dd46a74301"), SBTC_SECOND_POOL),
 ];
 
-/// Metapools that were deployed one by one, and remember the price of shares. Source: Curve's main registry; `curve-contract`, where the code
-/// of all is the same but for constants: GUSD, HUSD, USDK, mUSD, RSV, DUSD, USDP, UST; on sBTC's pool tBTC, pBTC, bBTC, oBTC.
+/// Individually deployed metapools, which cache the price of shares. Source: Curve's main registry; `curve-contract`,
+/// where they share their code except for constants: GUSD, HUSD, USDK, mUSD, RSV, DUSD, USDP, UST; on sBTC's pool tBTC,
+/// pBTC, bBTC, oBTC.
 const BY_HAND_METAPOOLS: [Address; 12] = [
     address!("4f062658EaAF2C1ccf8C8e36D6824CDf41167956"),
     address!("3eF6A01A0f81D6046290f3e2A8c5b843e738E604"),
@@ -44,7 +45,8 @@ const BY_HAND_METAPOOLS: [Address; 12] = [
     address!("d81dA8D904b52208541Bade1bD6595D8a251F8dd"),
 ];
 
-/// The two-coin pools of 2021 that are not the factory's, by what their contracts do differently. Source: their verified code.
+/// Two-coin pools of 2021 that are not from the factory, by the differences of their contracts. Source: their verified
+/// code.
 const TWO_COINS: &[(Address, ClassicTwo)] = &[
     (address!("9838eCcC42659FA8AA7daF2aD134b53984c9427b"), ClassicTwo::Early),
     (address!("98a7F18d4E56Cfe84E3D081B40001B3d5bD3eB8B"), ClassicTwo::Early),
@@ -55,23 +57,23 @@ const TWO_COINS: &[(Address, ClassicTwo)] = &[
     (address!("E84f5b1582BA325fDf9cE6B0c1F087ccfC924e54"), ClassicTwo::TenthLoose),
 ];
 
-/// Which of the two-coin pools of 2021 a pool is that is not the factory's; `None` for any other.
+/// Returns the variant of an individually deployed two-coin pool of 2021; `None` for any other pool.
 pub fn two_coins_of(pool: Address) -> Option<ClassicTwo> {
     TWO_COINS.iter().find(|(address, _)| *address == pool).map(|(_, two)| *two)
 }
 
-/// What the reader has to know of a pool before it can understand what it holds.
+/// Properties that the reader needs before it can decode a pool's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
-    /// Habits of rounding of a StableSwap pool.
+    /// Rounding rules of a StableSwap pool.
     pub(super) rules: Rules,
-    /// A metapool's base pool.
+    /// Base pool of a metapool.
     pub(super) base: Option<Address>,
-    /// Whether a metapool remembers the price of shares.
+    /// Whether a metapool caches the price of shares.
     pub(super) remembers_price: bool,
     /// Whether a metapool is of the next generation.
     pub(super) next: bool,
-    /// Which CryptoSwap pool of two coins it is.
+    /// Variant of a two-coin CryptoSwap pool.
     pub(super) two: ClassicTwo,
 }
 
@@ -80,13 +82,13 @@ impl Identity {
         Self { rules, base: None, remembers_price: false, next: false, two: ClassicTwo::Factory }
     }
 
-    /// What most pools of the product are.
+    /// Returns the properties of most pools of the product.
     pub(super) fn usual(pool: &Discovered) -> Self {
         let next = pool.product == Product::CurveStableswapNg;
         Self::stable(Rules::standard(if next { ProductRule::Whole } else { ProductRule::TimesN }))
     }
 
-    /// What a pool was when it was read before.
+    /// Returns the properties from an earlier reading.
     pub(super) fn of(was: &State) -> Self {
         match &was.model {
             Model::Stable(pool) | Model::Lending(lending::State { pool, .. }) => Self::stable(pool.rules),
@@ -104,17 +106,18 @@ impl Identity {
     }
 }
 
-/// The habits of a pool that was looked at by hand.
+/// Returns the rounding rules of a listed pool.
 pub(super) fn rules(pool: Address) -> Rules {
     rules_of(pool).unwrap_or(Rules::standard(ProductRule::TimesN))
 }
 
-/// The pools of Aave's tokens, whose fee moves.
+/// Tells whether a pool is one of Aave tokens, with a dynamic fee.
 pub(super) fn is_of_aave(pool: Address) -> bool {
     rules_of(pool) == Some(Rules::AAVE)
 }
 
-/// What a pool is that was looked at by hand; `None` for any other. Metapools of the first factory are among the listed ones.
+/// Returns the properties of a listed pool; `None` for any other. Metapools of the first factory are among the listed
+/// ones.
 pub(super) fn by_hand(pool: &Discovered) -> Option<Identity> {
     let usual = Identity::usual(pool);
     match pool.product {
@@ -129,7 +132,7 @@ pub(super) fn by_hand(pool: &Discovered) -> Option<Identity> {
         }
         Product::CurveStableswap if listed::holds(pool) => Some(Identity::stable(rules(pool.key.contract))),
         Product::CurveStableswap => None,
-        // those whose announcement names them are told apart by their version
+        // pools with announced coins are distinguished by their version
         Product::CurveTricryptoNg | Product::CurveTwocryptoNg => Some(usual),
         _ => listed::holds(pool).then_some(usual),
     }

@@ -1,4 +1,4 @@
-//! Pools that are known from the first: those deployed by hand, and the largest of factories whose lists take longer to read.
+//! Pools known from the start: individually deployed ones, and the largest of factories whose lists take long to read.
 
 use alloy_primitives::{Address, address};
 use braid_primitives::NATIVE_ETHER;
@@ -14,7 +14,7 @@ const WBTC: Address = address!("2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599");
 const SBTC: Address = address!("fE18be6b3Bd88A2D2A7f928d00292E7a9963CfC6");
 const RENBTC: Address = address!("EB4C2781e4ebA804CE9a9803C67d0893436bB27D");
 const WETH: Address = braid_primitives::WETH;
-/// The share of the pool of three dollars.
+/// Share of the 3pool.
 const THREE_CRV: Address = address!("6c3F90f043a72FA612cbac8115EE7e52BDe6E490");
 
 /// A pool and its coins.
@@ -22,7 +22,8 @@ type Listed = (Address, &'static [Address]);
 
 /// StableSwap pools of plain coins. Source: Curve's main registry.
 ///
-/// Left out: lending pools but those of [`lending::pools`] (their coins' rates accrue elsewhere), aETH, rETH and wBETH (rates that only their coins know).
+/// Excluded: lending pools except [`lending::pools`] (their coins' rates accrue elsewhere), aETH, rETH and wBETH (rates
+/// that no model covers).
 const STABLE: &[Listed] = &[
     (address!("bEbc44782C7dB0a1A60Cb6fe97d0b483032FF1C7"), &[DAI, USDC, USDT]),
     (
@@ -65,7 +66,7 @@ const STABLE: &[Listed] = &[
     ),
 ];
 
-/// Metapools on the pool of three dollars, by their own coin. Source: Curve's main registry.
+/// Metapools on the 3pool, by their own coin. Source: Curve's main registry.
 const META: &[(Address, Address)] = &[
     (address!("4f062658EaAF2C1ccf8C8e36D6824CDf41167956"), address!("056Fd409E1d7A124BD7017459dFEa2F387b6d5Cd")),
     (address!("8474DdbE98F5aA3179B3B3F5942D724aFcdec9f6"), address!("e2f2a5C287993345a840Db3B0845fbC70f5935a5")),
@@ -77,8 +78,8 @@ const META: &[(Address, Address)] = &[
     (address!("5a6A4D54456819380173272A5E8E9B9904BdF41B"), address!("99D8a9C45b2ecA8864373A26D1459e3Dff1e17F3")),
 ];
 
-/// CryptoSwap pools of two coins, 2021. Source: Curve's main registry; the first two are the factory's, named in the public
-/// configurations of routers and vaults.
+/// CryptoSwap pools of two coins, 2021. Source: Curve's main registry; the first two are from the factory, as named in
+/// public configurations of routers and vaults.
 const CRYPTO: &[Listed] = &[
     (
         address!("8301AE4fc9c624d1D396cbDAa1ed877821D7C511"),
@@ -121,7 +122,7 @@ const CRYPTO: &[Listed] = &[
 /// tricrypto2.
 const TRICRYPTO: &[Listed] = &[(address!("D51a44d3FaE010294C616388b506AcdA1bfAAE46"), &[USDT, WBTC, WETH])];
 
-/// StableSwap, next generation. Source: a recording of the first one's own answers; the others are named in the public
+/// StableSwap, next generation. Source: for the first, a recording of its own answers; for the others, public
 /// configurations of vaults.
 const STABLE_NG: &[Listed] = &[
     (address!("4f493B7dE8aAC7d55F71853688b1F7C8F0243C85"), &[USDC, USDT]),
@@ -139,12 +140,12 @@ const STABLE_NG: &[Listed] = &[
     ),
 ];
 
-/// Whether a pool is listed.
+/// Tells whether a pool is listed.
 pub(super) fn holds(pool: &Discovered) -> bool {
     pools(pool.product).iter().any(|listed| listed.key.contract == pool.key.contract)
 }
 
-/// The listed pools of a product.
+/// Returns the listed pools of a product.
 pub(super) fn pools(product: Product) -> Vec<Discovered> {
     let discovered = |address: Address, coins: Vec<Address>| Discovered {
         key: address.into(),

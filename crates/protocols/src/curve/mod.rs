@@ -1,7 +1,7 @@
-//! Curve: the exact arithmetic of every kind of pool.
+//! Curve: exact arithmetic of every kind of pool.
 //!
-//! Amounts mirror the deployed contracts' integers, rounding and reverts. What a pool pays is what its `exchange` pays; where
-//! its view says otherwise, the view is a function of its own. Whatever depends on time takes the block as an argument.
+//! Amounts match the deployed contracts' integers, rounding and reverts. A swap computes what `exchange` pays. Where
+//! the contract's view differs, the view has its own function. Time-dependent values take the block as an argument.
 
 mod arith;
 mod cold;

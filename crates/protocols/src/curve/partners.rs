@@ -1,5 +1,5 @@
-//! Coins that are contracts with numbers of their own: read along with the pool, so that what they are worth is known for the next
-//! block. Vaults of the list, whose shares a pool of the next generation asks for their worth; and stETH, which moves as shares.
+//! Coins with state of their own, read together with the pool so that their rates are known for the next block: shares
+//! of listed vaults, whose rate a pool of the next generation requests, and stETH, which moves as shares.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::{
     reading::{self, Reading, Stop, all},
 };
 
-/// What a coin that is stETH needs.
+/// Types for a coin that is stETH.
 pub(super) use crate::lido::{STETH, State as StethRate, WSTETH};
 
-/// Tells whether a coin is a vault's share whose worth follows from the vault.
+/// Tells whether a coin is the share of a listed vault, whose rate is modelled.
 pub(super) fn is_listed_share(coin: Address) -> bool {
     erc4626::LISTED.iter().any(|listed| listed.vault == coin)
 }
@@ -29,7 +29,7 @@ sol! {
     function decimals() external view returns (uint8);
 }
 
-/// A reader of a pool and of the coins that have numbers of their own. What never changes is taken from an earlier state.
+/// Returns a reader of a pool and of such coins. Values that never change come from an earlier state.
 pub(super) fn reader(pool: &Discovered, was: Option<&State>) -> Box<dyn StateReader> {
     let own = PoolReader::new(pool, was);
     let partners: Vec<Partner> =
@@ -37,7 +37,7 @@ pub(super) fn reader(pool: &Discovered, was: Option<&State>) -> Box<dyn StateRea
     reading::reader(pool.key.contract, move |reading| read(&own, &partners, reading).map(Arc::new))
 }
 
-/// A coin and its contract.
+/// A coin with state of its own.
 struct Partner {
     coin: usize,
     found: Discovered,
@@ -54,7 +54,7 @@ impl Partner {
         Some(Self { coin, found: Discovered { key: token.into(), product, coins, fee_pips: 0, tick_spacing: 0 } })
     }
 
-    /// Its state, and the decimals of its coins; a contract that answers oddly is left alone.
+    /// Reads the coin's state and the decimals of its coins; `None` if the contract's answers do not decode.
     fn read(&self, reading: &mut Reading) -> Result<Option<(PoolState, Vec<u8>)>, Stop> {
         let decimals: Vec<_> = self.found.coins.iter().map(|coin| reading.try_ask(*coin, &decimalsCall {})).collect();
         match reading.read_by(self.found.product.reader(&self.found)) {
@@ -65,7 +65,7 @@ impl Partner {
     }
 }
 
-/// The worth of a vault's share, as the pool works it out.
+/// Builds the rate of a vault's share, as the pool computes it.
 fn rate(address: Address, vault: &erc4626::State, [asset, share]: [u8; 2]) -> Option<VaultRate> {
     let power = |exponent: u8| U256::from(10).checked_pow(U256::from(exponent));
     Some(VaultRate {
@@ -93,7 +93,7 @@ fn read(own: &PoolReader, partners: &[Partner], reading: &mut Reading) -> Result
                     decimals.try_into().ok().and_then(|decimals| rate(partner.found.key.contract, &vault, decimals));
                 let (Some(rate), Model::Stable(pool)) = (rate, &mut state.model) else { continue };
                 let Some(said) = pool.rates.0.get_mut(partner.coin) else { continue };
-                // the pool may not ask the vault at all
+                // the pool may not request this vault's rate at all
                 let rate = Rate::Vault(Box::new(rate));
                 if rate.at(&now) == said.at(&now) {
                     *said = rate;

@@ -1,10 +1,11 @@
-//! Coins that are known to be plain: a balance moves by transfers alone, and a transfer pays what it says. Pools that ask
-//! their coins for balances, and metapools that do not tell what kind of coin theirs is, are believed for these only.
+//! Coins known to be plain: balances change only by transfers, and a transfer delivers its amount. Pools that read
+//! balances from their coins, and metapools that do not reveal the kind of their coin, are accepted only with these
+//! coins.
 
 use alloy_primitives::{Address, address};
 
-/// Source: Curve's lists of coins for the addresses, and what is generally known of each token; what a pool says is held against
-/// its views besides. USDT can take a fee on transfers, and never has.
+/// Source: Curve's lists of coins for the addresses, and common knowledge of each token. A pool's views are checked
+/// too. USDT could charge a transfer fee, but never has.
 const PLAIN: [Address; 28] = [
     address!("6B175474E89094C44Da98b954EedeAC495271d0F"), // DAI
     address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), // USDC
@@ -36,7 +37,7 @@ const PLAIN: [Address; 28] = [
     address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"), // WETH
 ];
 
-/// Whether a coin is known to be plain.
+/// Tells whether a coin is known to be plain.
 pub(super) fn is_plain(coin: &Address) -> bool {
     PLAIN.contains(coin)
 }

@@ -1,4 +1,4 @@
-//! A Curve pool among the others: what a route asks of it.
+//! A Curve pool of any kind, as a route uses it.
 
 use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
@@ -12,22 +12,22 @@ use super::{
 };
 use crate::{RouteState, Sale, Swap, SwapError};
 
-/// What a swap through a pool depends on.
+/// State of a pool, as far as swaps depend on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// What the pool computes.
+    /// Arithmetic and balances of the pool.
     pub model: Model,
-    /// The coin that is ether itself, if one is.
+    /// Position of the coin that is native ether, if any.
     pub ether_coin: Option<u8>,
-    /// The base pool of a metapool: its trades change what this one pays.
+    /// Base pool of a metapool. Its trades change this pool's output.
     pub base_pool: Option<Address>,
-    /// Whether its coins' rates are an oracle's or a vault's, which move without the pool's knowing.
+    /// Whether rates of its coins come from an oracle or a vault and can change without a log of the pool.
     pub has_oracle: bool,
-    /// The coin that is stETH, if one is, and its rate: an amount of it moves as shares.
+    /// Position of the coin that is stETH, if any, and its rate. Amounts of it move as shares.
     pub steth: Option<(u8, StethRate)>,
 }
 
-/// The kinds of pools.
+/// Kind of pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "a state lives behind an `Arc`")]
@@ -38,41 +38,41 @@ pub enum Model {
     Meta(MetaState),
     /// CryptoSwap of any generation.
     Crypto(crypto::State),
-    /// StableSwap of a lender's tokens, between the coins themselves.
+    /// StableSwap over lent tokens, traded in the underlying coins.
     Lending(lending::State),
 }
 
-/// A pool after a swap.
+/// State change of a swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(
     clippy::large_enum_variant,
     reason = "it lives on the stack of a solve, where a box would have to be allocated"
 )]
 pub enum After {
-    /// Its balances.
+    /// New balances.
     Stable(Balances),
-    /// The balances of a metapool, by its address, and of its base pool: as a first swap of the route leaves them.
+    /// Balances of a metapool, by its address, and of its base pool, after the first swap of a route.
     Meta(Address, MetaAfter),
-    /// The balances of a base pool and of the metapools that stand on it, after further swaps.
+    /// Balances of a base pool and of the metapools on it, after further swaps.
     Based(Box<Based>),
-    /// The swaps that a CryptoSwap pool has seen: what they leave takes longer to work out than what they pay, and is wanted only
-    /// where a route comes by again.
+    /// Swaps of a CryptoSwap pool so far. Computing the state after them takes longer than computing their output, so
+    /// it is done only if the route uses the pool again.
     Crypto(Trades),
-    /// What cannot be known from what was read: a second swap in one route is refused.
+    /// The new state does not follow from the state that was read: a second swap in one route is refused.
     Unknown,
 }
 
 /// A base pool and its metapools after swaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Based {
-    /// The base pool.
+    /// State of the base pool.
     pub base: BaseAfter,
-    /// The metapools that were swapped with, by address.
+    /// Metapools that were traded with, by address.
     pub metapools: Vec<(Address, MetaAfter)>,
 }
 
 impl Based {
-    /// The base pool and its metapools as earlier swaps left them; `None` where no metapool took part.
+    /// Returns the base pool and its metapools after earlier swaps; `None` if no metapool took part.
     fn after(before: Option<&After>) -> Option<Self> {
         match before? {
             After::Meta(pool, after) => {
@@ -83,12 +83,12 @@ impl Based {
         }
     }
 
-    /// What earlier swaps left of the metapool at this address.
+    /// Returns the state change of a metapool by its address.
     fn of(&self, pool: Address) -> Option<&MetaAfter> {
         self.metapools.iter().find(|(known, _)| *known == pool).map(|(_, after)| after)
     }
 
-    /// After one more swap, of the metapool at this address.
+    /// Adds a swap of a metapool by its address.
     fn and(mut self, pool: Address, after: MetaAfter) -> Self {
         self.base = after.base.clone();
         self.metapools.retain(|(known, _)| *known != pool);
@@ -100,8 +100,8 @@ impl Based {
 /// Swaps of one pool in one route, in order.
 pub type Trades = ArrayVec<Sale, 3>;
 
-/// The pool as these swaps leave it; `None` where there were none. Refused where the price scale may have moved: how far depends on
-/// the second in which they run, and a route is quoted for more than one.
+/// Replays earlier swaps of a CryptoSwap pool; `None` if there were none. Refused if the price scale may have moved:
+/// how far depends on the second of execution, and a route must hold for more than one.
 pub(super) fn replayed(
     pool: &crypto::State,
     at: &ExecutionBlock,
@@ -117,17 +117,17 @@ pub(super) fn replayed(
     Ok(left)
 }
 
-/// How a pool trades two of its coins.
+/// Exchange kind: the function that trades two coins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExchangeKind {
-    /// Between its own coins.
+    /// `exchange` between the pool's own coins.
     Own(u8, u8),
-    /// Through the base pool or the lender, by positions among the underlying coins.
+    /// `exchange_underlying` through the base pool or the lender, by positions among the underlying coins.
     Underlying(u8, u8),
 }
 
 impl State {
-    /// How many coins it has, the base pool's included.
+    /// Returns the number of coins, including the base pool's.
     pub fn coins(&self) -> usize {
         match &self.model {
             Model::Stable(pool) => pool.balances.len(),
@@ -137,8 +137,8 @@ impl State {
         }
     }
 
-    /// Which function trades two coins; `None` for coins that do not trade with each other here: the base pool's own
-    /// coins and its share trade in the base pool.
+    /// Returns the exchange kind of two coins; `None` for coins that do not trade with each other here. The base pool's
+    /// own coins and its share trade in the base pool.
     pub(crate) fn exchange_kind(&self, coin_in: u8, coin_out: u8) -> Option<ExchangeKind> {
         let coins = self.coins();
         if coin_in == coin_out || usize::from(coin_in.max(coin_out)) >= coins {
@@ -155,7 +155,7 @@ impl State {
         }
     }
 
-    /// Whether a swap may pay something else only because time has passed.
+    /// Tells whether the output can change with time alone.
     pub fn depends_on_time(&self) -> bool {
         let ramps = |pool: &stable::State| pool.amplification.initial != pool.amplification.future;
         let accrues = |pool: &stable::State| pool.rates.0.iter().any(stable::Rate::depends_on_time);
@@ -167,8 +167,8 @@ impl State {
         }
     }
 
-    /// Whether the pool's balances or rates are other contracts' numbers, which may move without it.
-    pub fn asks_its_coins(&self) -> bool {
+    /// Tells whether the pool's balances or rates come from other contracts, which can change without it.
+    pub fn depends_on_coin_contracts(&self) -> bool {
         match &self.model {
             Model::Stable(pool) | Model::Meta(MetaState { pool, .. }) => {
                 pool.rules.balance_source == stable::BalanceSource::Token
@@ -178,7 +178,7 @@ impl State {
         }
     }
 
-    /// Tells whether the pool asks somebody what a coin is worth, whose answer is known for the block only.
+    /// Tells whether the pool requests a coin's rate from a contract, so that the rate is known only for this block.
     pub(super) fn asks_rate_of(&self, place: usize) -> bool {
         match &self.model {
             Model::Stable(pool) => pool.rates.0.get(place).is_some_and(Rate::is_oracles),
@@ -186,10 +186,10 @@ impl State {
         }
     }
 
-    /// The pool after what a route did to vaults whose worth it asks for; `None` where it did nothing to them.
+    /// Returns the pool after a route's trades with vaults whose rates it requests; `None` if there were none.
     ///
     /// # Errors
-    /// [`SwapError`] where a vault refuses what the route did.
+    /// [`SwapError`] if a vault refuses those trades.
     pub(super) fn after_vaults(&self, at: &ExecutionBlock, route: &RouteState) -> Result<Option<Self>, SwapError> {
         let Model::Stable(pool) = &self.model else { return Ok(None) };
         let mut left = None;
@@ -203,21 +203,22 @@ impl State {
         Ok(left)
     }
 
-    /// Where what the pool depends on lies, if that is not the pool itself: pools on one base pool, and pools of one lender, change what
-    /// each other pay.
-    pub fn stands_on(&self) -> Option<Address> {
+    /// Returns the contract that holds the state shared with other pools: the base pool, or the lender. `None` if the
+    /// pool shares none.
+    pub fn shared_contract(&self) -> Option<Address> {
         match &self.model {
             Model::Lending(pool) => Some(pool.lender_address),
             _ => self.base_pool,
         }
     }
 
-    /// What the pool at this address pays for all of `amount_in`, as the route has left it; a metapool and its base pool may
-    /// have left it for each other. stETH is what the shares that move are worth, at a holder of none.
+    /// Computes a swap of all of `amount_in` at the pool with this address, after the route's earlier steps. A metapool
+    /// and its base pool see each other's changes. An amount of stETH is the worth of the moved shares, for a receiver
+    /// without stETH.
     ///
     /// # Errors
-    /// Those of [`stable::State::swap`], [`MetaState::swap`], [`MetaState::swap_underlying`] and [`crypto::State::swap`];
-    /// [`SwapError::Closed`] for a second swap where what the first left cannot be known.
+    /// Those of [`stable::State::swap`], [`MetaState::swap`], [`MetaState::swap_underlying`] and
+    /// [`crypto::State::swap`]; [`SwapError::Closed`] for a second swap whose starting state is unknown.
     pub fn swap(
         &self,
         pool: Address,
@@ -291,7 +292,7 @@ impl State {
                 let noted = trades.try_push(Sale { coin_in: i, coin_out: j, amount_in }).is_ok();
                 (amount_out, noted.then_some(After::Crypto(trades)))
             }
-            // what a deposit or a withdrawal makes of the lender's numbers is not worked out: a second trade is refused
+            // the lender's state after a deposit or a withdrawal is not modelled, so a second trade is refused
             (Model::Lending(own), _) => (own.swap(at, coin_in, coin_out, amount_in)?, None),
         };
         let amount_out = match &self.steth {
@@ -305,8 +306,8 @@ impl State {
         Ok(Swap { amount_out, gas_units, after })
     }
 
-    /// The most that a metapool can pay in a coin of its base pool: what withdrawing all of its shares would; and a lending pool in any:
-    /// what lies at the lender.
+    /// Returns the maximum output in a coin of the base pool: a withdrawal of all the metapool's shares. For a lending
+    /// pool, the lender's cash.
     pub(crate) fn most_through(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8) -> Option<U256> {
         if let Model::Lending(pool) = &self.model {
             return pool.markets.get(usize::from(coin_out)).map(|market| market.cash);
@@ -321,7 +322,7 @@ impl State {
         meta.base.withdraw(at, coin, shares).ok().map(|(amount, _)| amount)
     }
 
-    /// The amount alone, for sampling: what follows the swap is not worked out.
+    /// Computes only the amount out, for sampling, without the state change.
     pub(crate) fn amount_out(
         &self,
         at: &ExecutionBlock,
@@ -338,10 +339,10 @@ impl State {
         }
     }
 
-    /// What no pool can be in, in words.
+    /// Checks that the state is possible.
     ///
     /// # Errors
-    /// The first thing found.
+    /// Describes the first violation.
     pub fn validate(&self) -> Result<(), &'static str> {
         let whole = match &self.model {
             Model::Stable(pool) => pool.is_whole(),

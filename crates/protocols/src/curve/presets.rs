@@ -1,10 +1,10 @@
-//! Which of the classic StableSwap pools has which habits of rounding.
+//! Rounding rules of the classic StableSwap pools.
 
 use alloy_primitives::{Address, address};
 
 use super::stable::{ProductRule, Rules};
 
-/// The pools that were deployed one by one, before there was a factory.
+/// Pools deployed individually, before the factory.
 ///
 /// Source: the verified sources of these addresses; addresses from Curve's main registry.
 pub const CLASSIC: &[(Address, Rules)] = &[
@@ -28,7 +28,7 @@ pub const CLASSIC: &[(Address, Rules)] = &[
     (address!("c5424b857f758e906013f3555dad202e4bdb4567"), Rules::standard(ProductRule::TimesN)),
 ];
 
-/// The habits of a pool deployed by hand; `None` for any other.
+/// Returns the rounding rules of an individually deployed pool; `None` for any other.
 pub fn rules_of(pool: Address) -> Option<Rules> {
     CLASSIC.iter().find(|(address, _)| *address == pool).map(|(_, rules)| *rules)
 }

@@ -1,5 +1,4 @@
-//! Holds a pool that nobody looked at against its own views: one that says something else than we do is left out, whatever it
-//! claims to be.
+//! Checks an unlisted pool's model against the pool's own views. A pool whose views differ is excluded.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::{SolCall, sol};
@@ -22,7 +21,7 @@ sol! {
     interface Crypto { function get_dy(uint256 i, uint256 j, uint256 dx) external view returns (uint256); }
 }
 
-/// A reader that believes a pool only if its views say what the model says.
+/// Returns a reader that accepts a pool only if its views agree with the model.
 pub(super) fn reader(pool: &Discovered) -> Box<dyn StateReader> {
     let pool = pool.clone();
     reading::reader(pool.key.contract, move |reading| read(&pool, reading))
@@ -31,22 +30,22 @@ pub(super) fn reader(pool: &Discovered) -> Box<dyn StateReader> {
 fn read(pool: &Discovered, reading: &mut Reading) -> Result<PoolState, Stop> {
     let read = reading.read_by(partners::reader(pool, None))?;
     let PoolState::Curve(state) = &read else { return Ok(read) };
-    let probes = probes(state).ok_or(reading.impossible("next to nothing in it"))?;
+    let probes = probes(state).ok_or(reading.impossible("a negligible balance of a coin"))?;
     let crypto = matches!(state.model, Model::Crypto(_));
     let (timestamp, number) = (reading.timestamp(), reading.word(MULTICALL3, "getBlockNumber()"));
     let views = all(probes.iter().map(|probe| reading.call(probe.call(pool.key.contract, crypto))))?;
     let at = ExecutionBlock { number: number?.saturating_to(), timestamp: timestamp? };
     for (probe, view) in probes.iter().zip(views) {
         let said = view.and_then(|view| U256::try_from_be_slice(view.get(..32)?));
-        let said = said.ok_or(reading.impossible("a view of what it pays that answers nothing"))?;
+        let said = said.ok_or(reading.impossible("a view of its output that reverted"))?;
         if probe.expected(state, &at) != Ok(said) {
-            return Err(reading.impossible("its own view says that it pays something else"));
+            return Err(reading.impossible("its own view of the output differs from the model"));
         }
     }
     Ok(read)
 }
 
-/// A question of what the pool would pay.
+/// A view of a swap's output, with the model's prediction.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     coin_in: u8,
@@ -55,7 +54,7 @@ struct Probe {
     underlying: bool,
 }
 
-/// The part of a balance that is asked for.
+/// Probed amount: the balance divided by this.
 const PART: u64 = 1_000;
 
 impl Probe {
@@ -76,13 +75,13 @@ impl Probe {
             Model::Meta(pool) if self.underlying => pool.view_underlying(at, i, j, dx),
             Model::Meta(pool) => pool.view(at, i, j, dx),
             Model::Crypto(pool) => pool.view(at, i, j, dx),
-            // listed all, and never probed
+            // all lending pools are listed, so never probed
             Model::Lending(pool) => pool.swap(at, i, j, dx),
         }
     }
 }
 
-/// Between the first of these amounts of coins and each other, both ways.
+/// Returns probes between the first of these amounts of coins and each other, in both directions.
 fn between(parts: &[U256], underlying: bool) -> Vec<Probe> {
     let probe = |coin_in: u8, coin_out: u8| {
         let amount_in = parts.get(usize::from(coin_in)).copied().unwrap_or_default();
@@ -93,7 +92,7 @@ fn between(parts: &[U256], underlying: bool) -> Vec<Probe> {
     both.filter(|probe| !probe.amount_in.is_zero()).collect()
 }
 
-/// What to ask about a pool; nothing if it holds next to nothing of a coin.
+/// Returns the probes of a pool; `None` if its balance of a coin is negligible.
 fn probes(state: &State) -> Option<Vec<Probe>> {
     let parts = |held: &[U256]| -> Option<Vec<U256>> {
         let part = |held: &U256| Some(*held / U256::from(PART)).filter(|part| !part.is_zero());
@@ -107,11 +106,11 @@ fn probes(state: &State) -> Option<Vec<Probe>> {
             let own = parts(&meta.pool.balances)?;
             let mut all = between(&own, false);
             let [coin, shares] = own.try_into().ok()?;
-            // what so many shares are a claim on, coin by coin
+            // the shares' claim on the base pool, coin by coin
             let claim = |held: &U256| held.checked_mul(shares)?.checked_div(meta.base.total_supply);
             let base: Option<Vec<U256>> = meta.base.state.balances.iter().map(claim).collect();
             let underlying = between(&[vec![coin], base?].concat(), true);
-            // a view of the next generation estimates a deposit in a pool of the first as if it were of its own
+            // a view of the next generation estimates a deposit into a first-generation pool by its own rules
             let guesses =
                 meta.generation == MetaGeneration::Next && meta.base.state.rules.product != ProductRule::Whole;
             all.extend(underlying.into_iter().filter(|probe| !guesses || probe.coin_in == 0));

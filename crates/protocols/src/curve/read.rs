@@ -1,6 +1,7 @@
-//! What to ask a Curve pool for its state, and how to understand the answers. Pure: the caller makes the calls, all at one block.
+//! Calls that read a Curve pool's state, and the decoding of their answers. Pure: the caller makes the calls, all at
+//! one block.
 //!
-//! A call that a pool of some generation does not know reverts, which is an answer too.
+//! A call that a pool's generation does not support reverts, which is an answer too.
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, sol};
@@ -49,20 +50,20 @@ sol! {
         function price_oracle() external view returns (uint256);
         function last_prices() external view returns (uint256);
     }
-    /// The first pools count their coins in another type.
+    /// Interface of the first pools, whose coin positions have another type.
     interface First {
         function balances(int128 coin) external view returns (uint256);
     }
 }
 
-/// The answers of one round of calls, taken one by one in the order of the calls.
+/// Answers of one round, taken one by one in the order of the calls.
 struct Answers<'a> {
     pool: Address,
     rest: &'a [Option<Bytes>],
 }
 
 impl Answers<'_> {
-    /// The next word; `None` if the call reverted or gave something else.
+    /// Returns the next word; `None` if the call reverted or returned less.
     fn word(&mut self) -> Option<U256> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
@@ -88,20 +89,20 @@ fn expect(pool: Address, calls: usize, answers: &[Option<Bytes>]) -> Result<Answ
     }
 }
 
-/// A StableSwap pool to read: what never changes about it.
+/// Properties of a StableSwap pool that never change and that the reading needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StableReading {
     /// The pool.
     pub pool: Address,
-    /// What one atomic unit of each coin is worth where the pool has no oracle: `10^(36 − decimals)`.
+    /// Rate of one atomic unit of each coin, for a pool without an oracle: `10^(36 − decimals)`.
     pub rates: ArrayVec<U256, MAX_COINS>,
-    /// Its habits of rounding.
+    /// Rounding rules.
     pub rules: Rules,
-    /// Whether its fee moves: that of the next generation, and of Aave's pools.
+    /// Whether its fee is dynamic: that of the next generation, and of Aave's pools.
     pub fee_moves: bool,
 }
 
-/// The pools that count their coins in another type. Source: their verified code.
+/// Pools whose coin positions have another type. Source: their verified code.
 const FIRST: [Address; 5] = [
     address!("A2B47E3D5c44877cca798226B7B8118F9BFb7A56"),
     address!("52EA46506B9CC5Ef470C5bf89f17Dc28bB35D85C"),
@@ -111,16 +112,18 @@ const FIRST: [Address; 5] = [
 ];
 
 impl StableReading {
-    fn counts_as_the_first(&self) -> bool {
+    fn has_signed_positions(&self) -> bool {
         FIRST.contains(&self.pool)
     }
 
-    /// The pools whose loops give what has not settled are those from before the amplification had a precision.
+    /// Returns false for the pools from before the amplification had a precision: those whose loops return an unsettled
+    /// value.
     const fn is_precise(&self) -> bool {
         !self.rules.gives_unsettled
     }
 
-    /// The pools that nothing is kept back in and whose loops give what has not settled are those from before there were ramps.
+    /// Returns false for the pools from before there were ramps: those that keep nothing back and whose loops return an
+    /// unsettled value.
     const fn ramps(&self) -> bool {
         self.rules.exchange_keeps_one || self.is_precise()
     }
@@ -130,15 +133,15 @@ impl StableReading {
         3 + ramp + self.rates.len() + usize::from(self.is_precise()) + usize::from(self.fee_moves)
     }
 
-    /// The calls, in the order in which [`Self::state`] takes their answers: none that a pool of these habits does not know, because
-    /// a call that reverts is asked again on its own.
+    /// Returns the calls, in the order in which [`Self::state`] takes their answers. It includes none that such a pool
+    /// does not support, because a reverted call is repeated alone.
     pub fn calls(&self) -> Vec<Call> {
         let call = |data: Vec<u8>| Call { to: self.pool, data: data.into() };
         let mut calls = Vec::with_capacity(self.questions());
         for coin in 0..u8::try_from(self.rates.len()).unwrap_or(u8::MAX) {
             let first = First::balancesCall { coin: i128::from(coin) }.abi_encode();
             let later = balancesCall { coin: U256::from(coin) }.abi_encode();
-            calls.push(call(if self.counts_as_the_first() { first } else { later }));
+            calls.push(call(if self.has_signed_positions() { first } else { later }));
         }
         calls.push(call(ACall {}.abi_encode()));
         if self.is_precise() {
@@ -158,10 +161,11 @@ impl StableReading {
         calls
     }
 
-    /// The state. Pools without a ramp have none, pools without a fixed administrator's fee take half of the fee.
+    /// Decodes the state. A pool without ramp functions has no ramp; a pool without a fixed administrator fee takes
+    /// half of the fee.
     ///
     /// # Errors
-    /// [`DecodeError`] when a pool of this kind would not have answered so.
+    /// [`DecodeError`] if a pool of this kind would not have answered so.
     pub fn state(&self, answers: &[Option<Bytes>]) -> Result<State, DecodeError> {
         let mut answers = expect(self.pool, self.questions(), answers)?;
         let mut balances = ArrayVec::new();
@@ -195,16 +199,16 @@ impl StableReading {
     }
 }
 
-/// A CryptoSwap pool to read: what never changes about it.
+/// Properties of a CryptoSwap pool that never change and that the reading needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CryptoReading {
     /// The pool.
     pub pool: Address,
-    /// Its share token: the pool itself in the next generation.
+    /// Its share token; in the next generation the pool itself.
     pub shares: Address,
-    /// The contract it runs.
+    /// Kind of contract.
     pub kind: Kind,
-    /// What brings each coin to 18 decimals.
+    /// Factor that scales each coin to 18 decimals.
     pub precisions: [U256; 3],
 }
 
@@ -213,7 +217,7 @@ impl CryptoReading {
         if self.kind.coins() == 3 { 3 } else { 2 }
     }
 
-    /// The calls, in the order in which [`Self::state`] takes their answers.
+    /// Returns the calls, in the order in which [`Self::state`] takes their answers.
     pub fn calls(&self) -> Vec<Call> {
         let call = |data: Vec<u8>| Call { to: self.pool, data: data.into() };
         let mut calls = Vec::new();
@@ -259,11 +263,11 @@ impl CryptoReading {
         calls
     }
 
-    /// The state. What a pool keeps to itself is unknown: whether a move of the price scale is under way in a pool of 2021, and
-    /// the stored average in those whose getter moves it on to the block of the call.
+    /// Decodes the state. Private variables are unknown: whether a move of the price scale is in progress in a pool of
+    /// 2021, and the stored average of pools whose getter advances it to the block of the call.
     ///
     /// # Errors
-    /// [`DecodeError`] when a pool of this kind would not have answered so.
+    /// [`DecodeError`] if a pool of this kind would not have answered so.
     pub fn state(&self, answers: &[Option<Bytes>]) -> Result<crypto::State, DecodeError> {
         let coins = self.kind.coins();
         let mut answers = expect(self.pool, coins + 3 * (coins - 1) + 15, answers)?;
@@ -285,7 +289,7 @@ impl CryptoReading {
         let repricing = Repricing {
             price_oracle: self.stores_what_it_shows().then_some(oracle),
             last_prices,
-            // Twocrypto keeps two times in one word: that of prices is the lower half
+            // Twocrypto stores two times in one word; that of prices is the lower half
             last_prices_timestamp: stamp.as_limbs()[0],
             averaging_seconds: time,
             xcp_profit: answers.need("xcp_profit")?,
@@ -317,12 +321,12 @@ impl CryptoReading {
         matches!(self.kind, Kind::Cryptoswap(_) | Kind::Tricrypto)
     }
 
-    /// Whether `price_oracle` answers with what is stored: only the pools of 2021, until the factory's.
+    /// Tells whether `price_oracle` returns the stored value: only in the pools of 2021 before the factory.
     const fn stores_what_it_shows(&self) -> bool {
         matches!(self.kind, Kind::Tricrypto | Kind::Cryptoswap(crypto::ClassicTwo::Early))
     }
 
-    /// Amplification and gamma share a word: the upper and the lower half.
+    /// Decodes amplification and gamma, the upper and the lower half of one word.
     fn amp_gamma(&self, answers: &mut Answers<'_>) -> Result<AmpGamma, DecodeError> {
         let halves = |word: U256| (word >> 128, word & U256::from(u128::MAX));
         let initial = halves(answers.need("initial_A_gamma")?);

@@ -1,4 +1,4 @@
-//! Reads a pool of any kind, in one round or two: what it is and holds, then what it stands on.
+//! Reads a pool of any kind in one or two rounds: first its identity and balances, then its base pool.
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::sol;
@@ -26,22 +26,22 @@ sol! {
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
-/// Reads one pool.
+/// Reader of one pool.
 #[derive(Clone, Debug)]
 pub(super) struct PoolReader {
     pool: Discovered,
-    /// What the pool is, where that is known before it is asked.
+    /// Identity of the pool, if it is known before the reading.
     identity: Option<Identity>,
 }
 
-/// CryptoSwap pools of 2021 and their shares: asking for the number of shares along with the rest saves a round.
+/// CryptoSwap pools of 2021 and their shares. Knowing the share saves a round.
 const SHARES: &[(Address, Address)] = &[
     (address!("D51a44d3FaE010294C616388b506AcdA1bfAAE46"), address!("c4AD29ba4B3c580e6D59105FFf484999997675Ff")),
     (address!("8301AE4fc9c624d1D396cbDAa1ed877821D7C511"), address!("Ed4064f376cB8d68F770FB1Ff088a3d0F3FF5c4d")),
     (address!("0f3159811670c117c372428D4E69AC32325e4D0F"), address!("6c38cE8984a890F5e46e6dF6117C26b3F1EcfC9C")),
 ];
 
-/// The answers to calls, as they come.
+/// Returns the raw answers to calls.
 fn raw(calls: Vec<Call>, reading: &mut Reading) -> Result<Vec<Option<Bytes>>, Stop> {
     all(calls.into_iter().map(|call| reading.call(call)))
 }
@@ -56,7 +56,7 @@ impl PoolReader {
         !matches!(self.pool.product, Product::CurveStableswap | Product::CurveStableswapNg | Product::CurveMetapool)
     }
 
-    /// A reading of some coins at a pool; rates are those of decimals.
+    /// Returns the reading of some coins of a pool, with rates that follow from decimals.
     fn of_coins(&self, pool: Address, rates: &[U256], rules: Rules) -> StableReading {
         let own = pool == self.pool.key.contract && self.pool.product == Product::CurveStableswapNg;
         let next_base = self.stands_on_next(pool);
@@ -64,7 +64,7 @@ impl PoolReader {
         StableReading { pool, rates, rules, fee_moves: own || next_base || known::is_of_aave(pool) }
     }
 
-    /// Whether a metapool's base pool is of the next generation: its share is the pool itself.
+    /// Tells whether a metapool's base pool is of the next generation: then its share is the pool itself.
     fn stands_on_next(&self, base: Address) -> bool {
         self.pool.product == Product::CurveMetapool && self.pool.coins.get(1) == Some(&base)
     }
@@ -73,12 +73,12 @@ impl PoolReader {
         if self.pool.product == Product::CurveMetapool { 2 } else { self.pool.coins.len() }
     }
 
-    /// What the pool is as far as questions go: pools that have yet to show what they are all take the same.
+    /// Returns the identity that determines the calls. All pools that are not identified yet get the same calls.
     fn presumed(&self) -> Identity {
         self.identity.unwrap_or_else(|| Identity::usual(&self.pool))
     }
 
-    /// What one atomic unit of each coin is worth by its decimals, `10^(36 − decimals)`. Ether has no contract.
+    /// Returns the rate of one atomic unit of each coin by its decimals, `10^(36 − decimals)`. Ether has no contract.
     fn rates(&self, reading: &mut Reading) -> Result<Vec<U256>, Stop> {
         let rates = self.pool.coins.iter().map(|coin| {
             let decimals = if *coin == NATIVE_ETHER {
@@ -93,13 +93,13 @@ impl PoolReader {
         all(rates)
     }
 
-    /// What the pool is.
+    /// Identifies the pool.
     fn identify(&self, reading: &mut Reading) -> Result<Identity, Stop> {
         if let Some(known) = self.identity {
             return Ok(known);
         }
         let shown = raw(Evidence::questions(&self.pool), reading)?;
-        Evidence::understand(&self.pool, &shown).map_err(|what| reading.impossible(what))
+        Evidence::identify(&self.pool, &shown).map_err(|what| reading.impossible(what))
     }
 
     fn guessed_crypto(&self) -> Option<CryptoReading> {
@@ -132,7 +132,7 @@ impl PoolReader {
         Ok(state)
     }
 
-    /// A pool of plain coins or a metapool, its base pool, and whether a coin has a rate of its own.
+    /// Reads a plain pool or a metapool; returns also its base pool, and whether a coin has a rate of its own.
     fn stable(&self, reading: &mut Reading) -> Result<(Model, Option<Address>, bool), Stop> {
         let (address, product) = (self.pool.key.contract, self.pool.product);
         let (rates, identity) = (self.rates(reading), self.identify(reading));
@@ -146,7 +146,7 @@ impl PoolReader {
         let presumed = self.of_coins(address, &vec![WAD; self.own_coins()], self.presumed().rules);
         let of_pool = raw(presumed.calls(), reading);
         if product == Product::CurveMetapool && self.pool.coins.get(1) == Some(&known::THREE_CRV) {
-            // the base pool is known in advance, and asked in the same round
+            // this base pool is known in advance, so it is read in the same round
             let base = self.of_coins(known::THREE_POOL, &[WAD; 3], known::rules(known::THREE_POOL));
             drop(self.base(base, self.presumed(), reading));
         }
@@ -162,10 +162,10 @@ impl PoolReader {
         if product != Product::CurveMetapool {
             return Ok((Model::Stable(pool), None, false));
         }
-        let base = identity.base.ok_or(reading.impossible("a base pool that is not known"))?;
+        let base = identity.base.ok_or(reading.impossible("an unknown base pool"))?;
         let cached_price = match price {
             Some((Ok(Some(value)), Ok(Some(updated)))) => Some(CachedPrice { value, updated: updated.saturating_to() }),
-            _ if identity.remembers_price => return Err(reading.impossible("a price of shares that is not told")),
+            _ if identity.remembers_price => return Err(reading.impossible("no answer for the price of shares")),
             _ => None,
         };
         if let Some(rate) = pool.rates.0.get_mut(1) {
@@ -186,8 +186,8 @@ impl PoolReader {
         Ok((Model::Meta(meta), Some(base), false))
     }
 
-    /// The base pool and how many shares it has; of a metapool of the next generation also how its fee moves, and the rate of its own coin, which is
-    /// to be that of its decimals.
+    /// Reads the base pool and its total supply. For a metapool of the next generation it also reads the dynamic fee,
+    /// and the rate of its own coin, which must follow from its decimals.
     #[allow(clippy::type_complexity, reason = "two things of the next generation")]
     fn base(
         &self,
@@ -206,11 +206,11 @@ impl PoolReader {
         let base = BasePool { state: of_base.state(&said)?, total_supply };
         let Some((multiplier, rates)) = next else { return Ok((base, None)) };
         let multiplier = multiplier?.and_then(|multiplier| u64::try_from(multiplier).ok());
-        let multiplier = multiplier.ok_or(reading.impossible("a fee that does not say how it moves"))?;
+        let multiplier = multiplier.ok_or(reading.impossible("a dynamic fee without its multiplier"))?;
         Ok((base, Some((multiplier, rates?.and_then(|rates| rates.first().copied()).map(Rate::Fixed)))))
     }
 
-    /// A CryptoSwap pool: what it is, then all that it holds, in the same round where its share is known in advance.
+    /// Identifies and reads a CryptoSwap pool; in one round if its share is known.
     fn crypto(&self, reading: &mut Reading) -> Result<(Model, Option<Address>, bool), Stop> {
         let address = self.pool.key.contract;
         let (rates, identity) = (self.rates(reading), self.identify(reading));
@@ -229,14 +229,14 @@ impl PoolReader {
             (Product::CurveTwocryptoNg, Some("v2.1.0d")) => Some(Kind::TwocryptoStable),
             _ => None,
         };
-        let kind = kind.ok_or(reading.impossible("a version whose rounding or fee is not known"))?;
+        let kind = kind.ok_or(reading.impossible("a version with unknown rounding or fee"))?;
         let shares = match token.transpose()? {
             None => Some(address),
             Some(token) => token.filter(|word| word.bit_len() <= 160).map(|word| Address::from_word(word.into())),
         };
         let shares = shares.ok_or(reading.impossible("a pool without shares"))?;
         if rates.len() != kind.coins() {
-            return Err(reading.impossible("another number of coins than its kind has"));
+            return Err(reading.impossible("a wrong number of coins for its kind"));
         }
         let mut precisions = [U256::ZERO; 3];
         precisions.iter_mut().zip(rates).for_each(|(precision, rate)| *precision = rate / WAD);

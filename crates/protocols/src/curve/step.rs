@@ -1,4 +1,4 @@
-//! The steps through Curve's pools.
+//! Steps through Curve pools.
 
 use alloy_primitives::Address;
 
@@ -14,8 +14,8 @@ pub const CRYPTO_OPCODE: u8 = 0x21;
 /// Opcode of `exchange_underlying`.
 pub const UNDERLYING_OPCODE: u8 = 0x22;
 
-/// Operands: the pool and the positions of two coins as its function counts them. Coins that do not trade with each other
-/// get a step that the pool refuses.
+/// Encodes the step. Operands: the pool, and the positions of two coins as the called function counts them. Coins that
+/// do not trade with each other give a step that the pool reverts.
 pub(crate) fn step_code(pool: Address, state: &State, coin_in: u8, coin_out: u8) -> StepCode {
     let (opcode, i, j) = match (&state.model, state.exchange_kind(coin_in, coin_out)) {
         (Model::Crypto(_), _) => (CRYPTO_OPCODE, coin_in, coin_out),

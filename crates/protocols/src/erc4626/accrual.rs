@@ -1,4 +1,4 @@
-//! What time adds to a vault.
+//! Growth of a vault's conversion with time.
 
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
@@ -9,139 +9,139 @@ use crate::{aave::ray_mul, vault::Rounding};
 /// A year of 365 days.
 pub(super) const YEAR_SECONDS: u64 = 31_536_000;
 
-/// One in hundredths of a percent.
+/// One hundred percent, in basis points.
 const BIPS: u64 = 10_000;
 
-/// One in millionths.
+/// One hundred percent, in millionths.
 const MILLION: U256 = U256::from_limbs([1_000_000, 0, 0, 0]);
 
-/// How wide the numbers of Frankencoin's savings are.
+/// Bits of the numbers of Frankencoin's savings.
 const SAVED_BITS: usize = 192;
 
-/// The scale of what goes in a second. Source: `MAX_BPS_EXTENDED` of Yearn's `VaultV3`.
+/// Scale of the unlocking rate. Source: `MAX_BPS_EXTENDED` of Yearn's `VaultV3`.
 const UNLOCKING_SCALE: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
 
-/// How a vault's conversion moves between two transactions.
+/// Change of a vault's conversion between two transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Accrual {
-    /// It does not, or what it does is read anew for each block.
+    /// None, or the vault is polled every block.
     #[default]
     None,
-    /// The rate compounds every second: `rate · per_second^(now − since)`, rounded as the contract's `rpow`.
+    /// Compound interest per second: `rate · per_second^(now − since)`, with the rounding of the contract's `rpow`.
     ///
     /// Sky's `sUSDS` (`chi`, `ssr`, `rho`) and `sDAI` (the pot's `chi`, `dsr`, `rho`).
     Compounding {
-        /// Growth in one second, in ray.
+        /// Growth per second, in ray.
         per_second_ray: U256,
-        /// When the rate was stored, unix seconds.
+        /// Time at which the rate was stored, in unix seconds.
         since: u64,
     },
-    /// The rate grows by simple interest from the second in which it was stored: what a part of one earns is rounded down, its product with the
-    /// rate as said.
+    /// Simple interest since the rate was stored. The interest on one is rounded down, its product with the rate as
+    /// `rounding` says.
     ///
-    /// Aave's wrapped tokens: the reserve's index, its rate of supply, its last update, to the nearest. Aave's `sGHO` of its first release
-    /// (`yieldIndex`, `ratePerSecond`), rounded down.
+    /// Aave's wrapped tokens (the reserve's liquidity index, liquidity rate and last update), to nearest. Aave's `sGHO`
+    /// of its first release (`yieldIndex`, `ratePerSecond`), rounded down.
     Simple {
-        /// Interest in a period, in ray.
+        /// Interest per period, in ray.
         interest_ray: U256,
-        /// The period, seconds.
+        /// Period in seconds.
         period_seconds: u64,
-        /// When the rate was stored, unix seconds.
+        /// Time at which the rate was stored, in unix seconds.
         since: u64,
-        /// How the new rate is rounded.
+        /// Rounding of the new rate.
         rounding: Rounding,
     },
-    /// A reward that is held back and released in a straight line.
+    /// A reward that vests linearly.
     ///
-    /// Ethena's `sUSDe`: the reward is part of what the vault holds, and what is not yet released is taken off, rounded down.
+    /// Ethena's `sUSDe`: the vault's balance includes the reward, and the unvested part is subtracted, rounded down.
     Vesting {
-        /// The reward, in assets.
+        /// Reward, in assets.
         amount: U256,
-        /// When it began, unix seconds.
+        /// Start, in unix seconds.
         since: u64,
-        /// How long it takes, seconds.
+        /// Duration in seconds.
         duration_seconds: u64,
     },
-    /// A reward that comes on top of what is stored, in a straight line.
+    /// A reward added linearly to the stored assets.
     ///
     /// Frax's `xERC4626` (`sfrxETH`).
     Streaming {
-        /// The reward, in assets.
+        /// Reward, in assets.
         amount: U256,
-        /// When it began, unix seconds.
+        /// Start, in unix seconds.
         since: u64,
-        /// When all of it is there, unix seconds.
+        /// End, in unix seconds.
         until: u64,
     },
-    /// A reward that a cycle spreads, of which each visit writes into what is stored what came since the visit before, no faster than a rate
-    /// on what is stored.
+    /// A reward distributed per cycle, rate-capped: each trade adds to the stored assets what accrued since the last
+    /// distribution, at most a maximum rate on the stored assets.
     ///
     /// Frax's `sFRAX` (`rewardsCycleData`, `lastRewardsDistribution`, `maxDistributionPerSecondPerAsset`).
     Distributing {
-        /// The cycle's reward, in assets.
+        /// Reward of the cycle, in assets.
         amount: U256,
-        /// When the cycle began, unix seconds.
+        /// Start of the cycle, in unix seconds.
         from: u64,
-        /// When it ends, unix seconds.
+        /// End of the cycle, in unix seconds.
         until: u64,
-        /// The last visit, unix seconds.
+        /// Last distribution, in unix seconds.
         since: u64,
-        /// The most that comes in a second, as a part of what is stored, in wad.
+        /// Maximum distribution per second, as a share of the stored assets, in wad.
         most_per_second_wad: U256,
     },
-    /// The rate grows by a part of one, not of itself, and at another pace from a second that is known.
+    /// Linear growth of the rate by a share of one, with a pace that changes at a known time.
     ///
     /// Aave's `sGHO` of its second release (`_getCheckpoint`).
     Straight {
-        /// Growth in a year, in hundredths of a percent of one.
+        /// Growth per year, in basis points of one.
         per_year_bips: u64,
-        /// When the rate was stored, unix seconds.
+        /// Time at which the rate was stored, in unix seconds.
         since: u64,
-        /// The second in which the pace changes and what it will be.
+        /// Time at which the pace changes, and the new pace.
         next: Option<(u64, u64)>,
     },
-    /// Interest on what is saved, as ticks of a counter that runs at the rate: none before the counter passes the account's mark.
+    /// Interest on savings by a counter of ticks. It starts once the counter exceeds the account's mark.
     ///
     /// Frankencoin's `svZCHF` (`currentTicks`, `currentRatePPM` and the vault's account in `savings`).
     Ticking {
-        /// The counter, millionths of a year's interest times seconds.
+        /// Counter: the sum of the annual rate in millionths over seconds.
         ticks: u64,
-        /// When it was read, unix seconds.
+        /// Time at which the counter was read, in unix seconds.
         since: u64,
-        /// What it grows by in a second.
+        /// Growth of the counter per second.
         per_second: u64,
-        /// The account's mark; zero for one without savings.
+        /// Mark of the account; zero for an account without savings.
         mark: u64,
-        /// What a referrer takes of the interest, in millionths.
+        /// Referrer's share of the interest, in millionths.
         fee_millionths: u32,
     },
-    /// Shares that the vault holds of itself, minted for a profit, go in a straight line.
+    /// Shares minted for a profit and held by the vault itself, which unlock linearly.
     ///
-    /// Yearn's third version (`profitUnlockingRate`, `lastProfitUpdate`, `fullProfitUnlockDate`).
+    /// Yearn V3 (`profitUnlockingRate`, `lastProfitUpdate`, `fullProfitUnlockDate`).
     Unlocking {
-        /// Shares that go in a second, times 10¹².
+        /// Shares unlocked per second, times 10¹².
         per_second: U256,
-        /// When that began, unix seconds.
+        /// Start of the unlocking, in unix seconds.
         since: u64,
-        /// When all are gone, unix seconds; zero for none to go.
+        /// End of the unlocking, in unix seconds; zero if nothing is locked.
         until: u64,
-        /// What the vault holds of itself.
+        /// Vault's balance of its own shares.
         held: U256,
     },
-    /// A share of the gain is minted to the fee's owner before anything else happens.
+    /// A performance fee in shares, minted to the fee recipient before any trade.
     ///
-    /// MetaMorpho 1.0; what the vault holds is read for the block.
+    /// MetaMorpho 1.0; the vault's total assets are polled every block.
     PerformanceFee {
-        /// What the vault held when the fee was last taken.
+        /// Total assets when the fee was last taken.
         last_total_assets: U256,
-        /// The fee on what came since, in wad.
+        /// Fee on the gain since, in wad.
         fee_wad: U256,
     },
 }
 
 impl Accrual {
-    /// What a reward that streams has brought by a time.
+    /// Returns the streamed part of a reward at a time.
     pub(super) fn streamed(&self, now: u64) -> Option<U256> {
         let Self::Streaming { amount, since, until } = self else { return None };
         if now >= *until {
@@ -151,7 +151,8 @@ impl Accrual {
         amount.checked_mul(passed)?.checked_div(U256::from(until.checked_sub(*since)?))
     }
 
-    /// What a cycle has brought since the last visit to a vault that stores so much. Source: `StakedFrax.calculateRewardsToDistribute`.
+    /// Returns the cycle's distribution since the last one, for a vault with these stored assets. Source:
+    /// `StakedFrax.calculateRewardsToDistribute`.
     fn distributed(&self, stored: U256, now: u64) -> Option<U256> {
         let Self::Distributing { amount, from, until, since, most_per_second_wad } = self else { return None };
         let passed = U256::from(now.min(*until).checked_sub(*since)?);
@@ -159,7 +160,8 @@ impl Accrual {
         Some(spread.min(most_per_second_wad.checked_mul(passed)?.checked_mul(stored)? / WAD))
     }
 
-    /// What ticks have brought to savings, less the referrer's part. Source: `AbstractSavings.calculateInterest`, `SavingsVaultZCHF._interest`.
+    /// Returns the interest of ticks on savings, less the referrer's share. Source:
+    /// `AbstractSavings.calculateInterest`, `SavingsVaultZCHF._interest`.
     fn ticked(&self, saved: U256, now: u64) -> Option<U256> {
         let Self::Ticking { ticks, since, per_second, mark, fee_millionths } = self else { return None };
         let ticks = per_second.checked_mul(now.checked_sub(*since)?)?.checked_add(*ticks)?;
@@ -171,7 +173,7 @@ impl Accrual {
         interest.checked_sub(fee).filter(|_| interest.bit_len() <= SAVED_BITS)
     }
 
-    /// The conversion at a time. `None` where the contract's arithmetic reverts.
+    /// Returns the conversion at a time. `None` where the contract's arithmetic reverts.
     pub(super) fn apply(&self, conversion: Conversion, now: u64) -> Option<Conversion> {
         match (self, conversion) {
             (Self::None, same) => Some(same),
@@ -202,7 +204,7 @@ impl Accrual {
                 let interest = self.ticked(total_assets, now)?;
                 Some(Conversion::Price { total_assets: total_assets.checked_add(interest)?, total_shares })
             }
-            // the others are of a ratio
+            // the other accruals apply to a ratio
             (_, Conversion::Rate { .. } | Conversion::Price { .. } | Conversion::Wrapped { .. })
             | (Self::Compounding { .. } | Self::Simple { .. } | Self::Straight { .. } | Self::Ticking { .. }, _) => {
                 None
@@ -249,7 +251,8 @@ impl Conversion {
         }
     }
 
-    /// With other shares; `None` where assets are left to none, which releases treat differently.
+    /// Returns the conversion with a changed number of shares; `None` if no shares remain but assets do, which releases
+    /// treat differently.
     fn with_shares(self, change: impl FnOnce(U256) -> Option<U256>) -> Option<Self> {
         let Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares } = self else { return None };
         let total_shares = change(total_shares)?;
@@ -257,7 +260,7 @@ impl Conversion {
         (!orphaned).then_some(Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares })
     }
 
-    /// With the shares that the fee on a gain is paid in. Source: `MetaMorpho._accruedFeeShares`.
+    /// Returns the conversion with the shares of a performance fee. Source: `MetaMorpho._accruedFeeShares`.
     fn with_fee_shares(self, last_total_assets: U256, fee_wad: U256) -> Option<Self> {
         let Self::Ratio { total_assets, total_shares, virtual_assets, virtual_shares } = self else { return None };
         let gain = total_assets.saturating_sub(last_total_assets);
@@ -270,13 +273,15 @@ impl Conversion {
     }
 }
 
-/// What a rate grows by in so many seconds at a pace in hundredths of a percent of one a year. Source: `sGho._accruedYield`.
+/// Computes the growth of a rate in a number of seconds, at a pace in basis points of one per year. Source:
+/// `sGho._accruedYield`.
 fn straight(per_year_bips: u64, seconds: u64) -> Option<U256> {
     let product = U256::from(per_year_bips).checked_mul(RAY)?.checked_mul(U256::from(seconds))?;
     Some(product / U256::from(BIPS * YEAR_SECONDS))
 }
 
-/// `base^exponent` in ray, each product rounded to the nearest. Source: `rpow` of Sky's `SUsds` and MakerDAO's `Pot`.
+/// Computes `base^exponent` in ray, each product rounded to nearest. Source: `rpow` of Sky's `SUsds` and MakerDAO's
+/// `Pot`.
 fn power_ray(base: U256, exponent: u64) -> Option<U256> {
     let (mut base, mut rest) = (base, exponent);
     let mut result = if rest % 2 == 1 { base } else { RAY };

@@ -7,7 +7,7 @@ use braid_primitives::{ExecutionBlock, PoolKey};
 use super::{
     ASSET_COIN, Accrual, Form, LISTED, Listed, State,
     continuous::pair_curve,
-    parts::Of,
+    parts::VaultAddresses,
     reader::{Kind, PROBE, questions, read, read_unlisted},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     answers::{Answers, Question, ask},
     continuous::PairCurve,
     reading::{self, Reading},
-    vault::{self, Before, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
+    vault::{self, EarlierTrades, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
 sol! {
@@ -30,10 +30,10 @@ pub(crate) const DEPOSIT: B256 = b256!("dcbc1c05240f31ff3ad067ef1ee35ce499776275
 /// `Withdraw(address,address,address,uint256,uint256)`.
 pub(crate) const WITHDRAW: B256 = b256!("fbde797d201c681b91056529119e0b02407c7bb96a4a2c75c01fc9667232c8db");
 
-/// `Deposit` names itself, the sender and the owner of the shares.
+/// Number of topics of `Deposit`: the event, the sender and the owner of the shares.
 const DEPOSIT_TOPICS: usize = 3;
 
-/// The factories of Aave's wrapped tokens, of the main pool and of Prime: `AaveV3Ethereum.STATA_FACTORY` and
+/// Factories of Aave's wrapped tokens, for the main pool and for Prime: `AaveV3Ethereum.STATA_FACTORY` and
 /// `AaveV3EthereumLido.STATA_FACTORY` of Aave's address book. The event is as old as their code, of September 2024.
 static SOURCES: [Source; 2] = [
     Source {
@@ -48,13 +48,16 @@ static SOURCES: [Source; 2] = [
     },
 ];
 
-/// The record of the listed vaults, of Aave's wrapped tokens, which factories announce, and of those that somebody named.
+/// Record of the listed vaults, of Aave's wrapped tokens, which factories announce, and of vaults that the operator
+/// names.
 ///
-/// Rewards, savings rates and who else lends and borrows change them without an event of their own, so that they are read at every block.
+/// Rewards, savings rates, and loans of others change these vaults without an event of their own, so they are polled
+/// every block.
 #[derive(Clone, Copy, Debug)]
 pub struct Erc4626;
 
-/// A vault that somebody named, or that traded: which asset it takes, it is asked.
+/// Returns the candidate of a vault that the operator named, or that was seen to trade. The reader asks it for its
+/// asset.
 fn named(vault: Address) -> Discovered {
     Discovered { key: vault.into(), product: Product::Erc4626, coins: vec![vault], fee_pips: 0, tick_spacing: 0 }
 }
@@ -63,12 +66,12 @@ fn listed(vault: Address) -> Option<Listed> {
     LISTED.iter().find(|listed| listed.vault == vault).copied()
 }
 
-/// A reader of a vault, which may be known to be something.
+/// Returns a reader of a vault, whose kind may be known.
 fn reader(pool: &Discovered, known: Option<Kind>) -> Box<dyn StateReader> {
-    let of = Of { vault: pool.key.contract, asset: pool.coins.first().copied().unwrap_or_default() };
+    let of = VaultAddresses { vault: pool.key.contract, asset: pool.coins.first().copied().unwrap_or_default() };
     match listed(of.vault) {
         Some(Listed { vault, asset, form }) => {
-            reading::reader(vault, move |reading| read(Of { vault, asset }, form, reading).map(Box::new))
+            reading::reader(vault, move |reading| read(VaultAddresses { vault, asset }, form, reading).map(Box::new))
         }
         None => reading::reader(of.vault, move |reading| read_unlisted(of, known, reading).map(Box::new)),
     }
@@ -144,7 +147,7 @@ impl Protocol for Erc4626 {
         let says = |question: Question, answer: Result<U256, SwapError>| {
             Some(Prediction { call: question.call, answer: answer.ok()? })
         };
-        let [deposit, redeem] = questions(Of { vault: pool, asset: Address::ZERO }, state.form);
+        let [deposit, redeem] = questions(VaultAddresses { vault: pool, asset: Address::ZERO }, state.form);
         let both = [says(deposit, state.preview_deposit(at, PROBE)), says(redeem, state.preview_redeem(at, PROBE))];
         both.into_iter().flatten().collect()
     }
@@ -203,7 +206,7 @@ impl Protocol for Erc4626 {
 }
 
 impl VaultProtocol for Erc4626 {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         state.after_trades(at, before)?.rate(at)
     }
 
@@ -211,7 +214,7 @@ impl VaultProtocol for Erc4626 {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
         let state = state.after_trades(at, before)?;
@@ -227,15 +230,15 @@ impl VaultProtocol for Erc4626 {
         state.previewed_gas_units()
     }
 
-    fn ask_maker(&self, factory: Address, _vault: Address, asset: Address) -> Question {
+    fn ask_factory(&self, factory: Address, _vault: Address, asset: Address) -> Question {
         ask(factory, &getStataTokenCall { underlying: asset })
     }
 
-    fn is_made(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
+    fn is_created(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
         answers.try_next::<getStataTokenCall>() == Some(vault)
     }
 
-    fn is_vouched(&self, vault: Address, state: &Self::State) -> bool {
+    fn is_verified(&self, vault: Address, state: &Self::State) -> bool {
         state.limits.reserve.is_some() || self.is_listed(vault)
     }
 
@@ -244,8 +247,8 @@ impl VaultProtocol for Erc4626 {
     }
 
     fn unverified_reader(&self, vault: Address, asset: Address) -> Option<Box<dyn StateReader>> {
-        let of = Of { vault, asset };
-        // its previews are believed where they follow from what lies in it, and nothing else is
+        let of = VaultAddresses { vault, asset };
+        // trust previews only if they follow from the vault's balance, and allow no trades
         let closed =
             move |reading: &mut Reading| read(of, Form::Holdings, reading).map(|state| Box::new(state.closed()));
         Some(reading::reader(vault, closed))

@@ -1,4 +1,4 @@
-//! The vault as the optimiser sees it: a rate each way, up to what the limits let through.
+//! A vault's curve for the optimiser: a fixed rate in each direction, up to its limits.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -6,7 +6,7 @@ use braid_primitives::ExecutionBlock;
 use super::{Conversion, State};
 use crate::continuous::{MOST, PairCurve, fixed_rate, likely_room};
 
-/// Both directions in a block; `None` where the vault's arithmetic reverts.
+/// Returns the curve of both directions in a block; `None` if the vault's arithmetic reverts.
 pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
     let now = state.accrual.apply(state.conversion, at.timestamp)?;
     let shares_per_asset = now.shares_per_asset()?;
@@ -31,7 +31,8 @@ impl Conversion {
         (rate.is_finite() && rate > 0.0).then_some(rate)
     }
 
-    /// The most that the optimiser lets pass: the room of the curve is paid for in the bound (`Direction::linear`).
+    /// Returns the maximum trade that the optimiser assumes: a larger capacity would widen the bound
+    /// (`Direction::linear`).
     fn likely_most(&self) -> f64 {
         self.holdings().map_or(MOST, |held| likely_room(f64::from(held)))
     }

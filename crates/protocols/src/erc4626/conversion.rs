@@ -1,4 +1,4 @@
-//! How shares follow from assets, rounded down, and what a trade makes of that.
+//! Conversion of assets to shares, rounded down, and its change by a trade.
 
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
@@ -6,57 +6,57 @@ use serde::{Deserialize, Serialize};
 use super::{WAD, mul_div};
 use crate::vault::mul_div_up;
 
-/// How shares follow from assets.
+/// Conversion of assets to shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Conversion {
-    /// In proportion to what the vault holds: `shares = assets · (supply + virtual) / (holdings + virtual)`.
+    /// In proportion to the vault's assets: `shares = assets · (supply + virtual) / (holdings + virtual)`.
     ///
-    /// With virtual amounts of zero, an empty vault converts one to one (solmate's `ERC4626`); OpenZeppelin's adds one
+    /// With virtual amounts of zero, an empty vault converts one to one (solmate's `ERC4626`). OpenZeppelin's adds one
     /// asset and `10^offset` shares.
     Ratio {
-        /// Assets held, `totalAssets` before what [`Accrual`](super::Accrual) adds.
+        /// `totalAssets` before the growth by [`Accrual`](super::Accrual).
         total_assets: U256,
-        /// Shares in circulation, `totalSupply`.
+        /// `totalSupply`.
         total_shares: U256,
-        /// Assets added to the first.
+        /// Virtual assets, added to the first.
         virtual_assets: U256,
-        /// Shares added to the second.
+        /// Virtual shares, added to the second.
         virtual_shares: U256,
     },
-    /// At a rate that deposits do not move: `assets = shares · rate / one`.
+    /// At a rate that deposits do not change: `assets = shares · rate / one`.
     Rate {
         /// Assets for `one` shares.
         rate: U256,
-        /// The rate's scale, [`RAY`](super::RAY) for Aave's wrapped tokens and Sky's savings.
+        /// Scale of the rate: [`RAY`](super::RAY) for Aave's wrapped tokens and Sky's savings.
         one: U256,
     },
-    /// At the price of a share, which is rounded down to 18 decimals before anything is converted: Frankencoin's `svZCHF`.
+    /// At the price of a share, rounded down to 18 decimals before the conversion: Frankencoin's `svZCHF`.
     Price {
-        /// Assets saved, before what [`Accrual`](super::Accrual) adds.
+        /// Savings before the growth by [`Accrual`](super::Accrual).
         total_assets: U256,
-        /// Shares in circulation, `totalSupply`.
+        /// `totalSupply`.
         total_shares: U256,
     },
-    /// Over another token that keeps a ratio: a share is so many of that token's own shares, and as many are virtual there, beside one
-    /// virtual asset. Resolv's `wstUSR` over `stUSR`.
+    /// Through an inner token with a ratio of its own. A share is a fixed number of the inner token's shares. The inner
+    /// token adds as many virtual shares, and one virtual asset. Resolv's `wstUSR` over `stUSR`.
     Wrapped {
-        /// Assets that the other token holds.
+        /// Assets of the inner token.
         total_assets: U256,
-        /// The other token's shares.
+        /// Shares of the inner token.
         inner_shares: U256,
-        /// How many of them a share is.
+        /// Inner shares per share.
         inner_per_share: U256,
     },
 }
 
 impl Conversion {
-    /// In proportion to what the vault holds, without virtual amounts.
+    /// Returns a ratio without virtual amounts.
     pub(super) const fn ratio(total_assets: U256, total_shares: U256) -> Self {
         Self::Ratio { total_assets, total_shares, virtual_assets: U256::ZERO, virtual_shares: U256::ZERO }
     }
 
-    /// The same with OpenZeppelin's one virtual asset and so many virtual shares, where it is a ratio.
+    /// Adds OpenZeppelin's one virtual asset and a number of virtual shares to a ratio.
     pub(super) const fn with_virtual(self, shares: U256) -> Self {
         match self {
             Self::Ratio { total_assets, total_shares, .. } => {
@@ -66,7 +66,7 @@ impl Conversion {
         }
     }
 
-    /// So many assets for so many shares. `None` where the contract's arithmetic reverts.
+    /// Returns the rate as a pair of assets and shares. `None` where the contract's arithmetic reverts.
     pub(super) fn pair(&self) -> Option<(U256, U256)> {
         Some(match *self {
             Self::Rate { rate, one } => (rate, one),
@@ -85,19 +85,19 @@ impl Conversion {
         })
     }
 
-    /// Shares for assets, rounded down.
+    /// Converts assets to shares, rounded down.
     pub(super) fn shares(&self, assets: U256) -> Option<U256> {
         let (per, gives) = self.pair()?;
         mul_div(assets, gives, per)
     }
 
-    /// Assets for shares, rounded down.
+    /// Converts shares to assets, rounded down.
     pub(super) fn assets(&self, shares: U256) -> Option<U256> {
         let (gives, per) = self.pair()?;
         mul_div(shares, gives, per)
     }
 
-    /// Shares in circulation, where the conversion knows.
+    /// Returns the shares in circulation, if the conversion has them.
     pub(super) const fn in_circulation(&self) -> Option<U256> {
         match self {
             Self::Ratio { total_shares, .. } | Self::Price { total_shares, .. } => Some(*total_shares),
@@ -105,7 +105,7 @@ impl Conversion {
         }
     }
 
-    /// What the vault holds, where the conversion knows.
+    /// Returns the vault's assets, if the conversion has them.
     pub(super) const fn holdings(&self) -> Option<U256> {
         match self {
             Self::Ratio { total_assets, .. }
@@ -115,20 +115,20 @@ impl Conversion {
         }
     }
 
-    /// After a deposit of assets that gave shares; a rate does not move.
+    /// Returns the conversion after a deposit of assets for shares; a rate does not change.
     pub(super) fn deposited(self, assets: U256, shares: U256) -> Option<Self> {
         let inner = self.inner_shares_for(assets, false)?.unwrap_or(shares);
         self.changed(|held| held.checked_add(assets), |supply| supply.checked_add(inner))
     }
 
-    /// After a redemption of shares that gave assets; a rate does not move.
+    /// Returns the conversion after a redemption of shares for assets; a rate does not change.
     pub(super) fn redeemed(self, assets: U256, shares: U256) -> Option<Self> {
         let inner = self.inner_shares_for(assets, true)?.unwrap_or(shares);
         self.changed(|held| held.checked_sub(assets), |supply| supply.checked_sub(inner))
     }
 
-    /// The other token's shares that it mints for assets, or burns for them, rounded against whoever asks; `Some(None)` where there is no
-    /// other token.
+    /// Computes the inner shares minted or burned for assets, rounded against the caller; `Some(None)` if there is no
+    /// inner token.
     #[allow(clippy::option_option, reason = "the outer one is the contract's revert")]
     fn inner_shares_for(&self, assets: U256, up: bool) -> Option<Option<U256>> {
         let Self::Wrapped { total_assets, inner_shares, inner_per_share } = *self else { return Some(None) };

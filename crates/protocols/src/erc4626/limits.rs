@@ -1,38 +1,38 @@
-//! What bounds a vault's deposits and redemptions, and what a trade leaves of that.
+//! Limits of a vault's deposits and redemptions, and their change by a trade.
 
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
 use super::{Conversion, Reserve};
 
-/// What bounds deposits and redemptions.
+/// Limits of deposits and redemptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Most assets that a deposit may bring, `maxDeposit`.
+    /// Maximum deposit in assets, `maxDeposit`.
     pub max_deposit_assets: U256,
-    /// Most shares that can be redeemed, `maxRedeem`; zero for a vault that makes holders wait.
+    /// Maximum redemption in shares, `maxRedeem`; zero for a vault with a waiting period.
     pub max_redeem_shares: U256,
-    /// Most assets that the vault can pay out at once.
+    /// Maximum payout of the vault in assets.
     pub max_withdraw_assets: U256,
-    /// Whether what it can pay out is counted in shares, rounded down.
+    /// Whether the payout limit is converted to shares, rounded down.
     pub counts_shares: bool,
-    /// What bounds deposits beside `max_deposit_assets`, as interest uses it up.
+    /// Cap on all assets besides `max_deposit_assets`; interest uses it up.
     pub cap: Option<Cap>,
-    /// Where the vault lends on, if it is one of Aave's wrapped tokens.
+    /// Aave reserve of a wrapped token.
     pub reserve: Option<Reserve>,
 }
 
-/// What all assets of a vault may come to.
+/// Cap on the total assets of a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cap {
-    /// The most assets, what was earned included.
+    /// Maximum assets, including interest.
     pub most_assets: U256,
-    /// Shares in circulation.
+    /// `totalSupply`.
     pub total_shares: U256,
 }
 
 impl Limits {
-    /// No limit.
+    /// No limits.
     pub const NONE: Self = Self {
         max_deposit_assets: U256::MAX,
         max_redeem_shares: U256::MAX,
@@ -42,7 +42,7 @@ impl Limits {
         reserve: None,
     };
 
-    /// The most that a deposit brings at a time, at the rate of then. `None` where the contract's arithmetic reverts.
+    /// Returns the maximum deposit at a time, at the conversion then. `None` where the contract's arithmetic reverts.
     pub(super) fn room(&self, now: &Conversion, timestamp: u64) -> Option<U256> {
         let reserve = match (&self.reserve, now) {
             (Some(reserve), Conversion::Rate { rate, .. }) => reserve.room(*rate, timestamp)?,
@@ -55,9 +55,9 @@ impl Limits {
         Some(reserve.min(own).min(self.max_deposit_assets))
     }
 
-    /// What a deposit of assets for shares leaves.
+    /// Returns the limits after a deposit of assets for shares.
     pub(super) fn deposited(&self, now: &Conversion, timestamp: u64, assets: U256, shares: U256) -> Self {
-        // nobody can redeem more shares than there are, and now there are more
+        // the limit is at most the supply, which the deposit has increased
         let more = if self.counts_shares { shares } else { U256::ZERO };
         Self {
             max_deposit_assets: self.max_deposit_assets.saturating_sub(assets),
@@ -69,7 +69,7 @@ impl Limits {
         }
     }
 
-    /// What a redemption of shares for assets leaves.
+    /// Returns the limits after a redemption of shares for assets.
     pub(super) fn redeemed(&self, now: &Conversion, timestamp: u64, assets: U256, shares: U256) -> Self {
         Self {
             max_redeem_shares: self.max_redeem_shares.saturating_sub(shares),

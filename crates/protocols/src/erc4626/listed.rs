@@ -1,4 +1,4 @@
-//! Vaults that no factory announces: each is a row that names its form, and each form is a row of parts.
+//! Listed vaults, which no factory announces. Each is a row with its form, and each form is a row of parts.
 
 use alloy_primitives::{Address, U256, address};
 use serde::{Deserialize, Serialize};
@@ -9,45 +9,48 @@ use super::{
     parts::{AccrualPart as Accrual, ConversionPart as Conversion, LimitsPart as Limits, MAKER_POT},
 };
 
-/// Where the numbers of a vault's conversion are read. What its own previews say of it is compared when it is read, and a vault
-/// that says something else is left out.
+/// Form of a vault: where the reader finds the values of its conversion, accrual and limits. The reader compares the
+/// model with the vault's own previews, and excludes the vault if they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
-    /// The vault's shares are of the assets that lie in it: OpenZeppelin's and solmate's vaults without a strategy.
+    /// Shares of the assets that the vault holds: OpenZeppelin's and solmate's vaults without a strategy.
     Holdings,
-    /// A rate that compounds every second, from `chi`, `ssr` and `rho` of the vault itself; what is paid out is minted.
+    /// A rate that compounds every second, from `chi`, `ssr` and `rho` of the vault itself. Payouts are minted.
     SkySavings,
     /// The same from `chi`, `dsr` and `rho` of MakerDAO's pot.
     MakerPot,
-    /// The same from `chi`, `vsr` and `rho` of the vault itself, with a cap on all assets; what is paid out lies in the vault.
+    /// The same from `chi`, `vsr` and `rho` of the vault itself, with a cap on all assets. Payouts come from the
+    /// vault's balance.
     SparkSavings,
-    /// A rate that compounds every second, from `chi`, `ssr` and `rho` of Sky's savings, in USDC, which Sky's exchange makes of USDS one to
-    /// one, as far as it has any, and back.
+    /// A rate that compounds every second, from `chi`, `ssr` and `rho` of Sky's savings, paid in USDC. Sky's PSM
+    /// exchanges USDC and USDS one to one, up to its balance.
     SkyThroughPsm,
-    /// What lies in the vault, less a reward that vests in eight hours; holders may have to wait (`cooldownDuration`).
+    /// The vault's balance, less a reward that vests in eight hours. Redemptions may have a waiting period
+    /// (`cooldownDuration`).
     EthenaStaking,
-    /// The same, of a reward that vests in `vestingPeriod`.
+    /// The same, with a reward that vests in `vestingPeriod`.
     FalconStaking,
-    /// What was stored, and a reward that streams until the end of its cycle.
+    /// Stored assets, and a reward that streams until the end of its cycle.
     FraxStaking,
-    /// What was stored, and what a cycle's reward has brought since the last visit, no faster than a rate.
+    /// Stored assets, and the cycle's reward since the last distribution, at a capped rate.
     FraxSavings,
     /// A thousand shares each of a rebasing token that holds the asset.
     ResolvWrapper,
-    /// An index that grows by simple interest, and a cap on all assets.
+    /// An index with simple interest, and a cap on all assets.
     AaveSavings,
-    /// What is saved in another contract, with interest by a counter of ticks, at a price of 18 decimals.
+    /// Savings in another contract, with interest by a counter of ticks, at a price of 18 decimals.
     FrankencoinSavings,
-    /// What the vault counts, over shares of which those that were minted for a profit go in a straight line; what is idle is paid out.
+    /// The vault's reported assets, over shares of which those minted for a profit unlock linearly. Payouts come from
+    /// the idle balance.
     YearnVault,
 }
 
-/// A row of parts.
+/// Parts of a form.
 pub(super) struct Parts {
     pub(super) conversion: Conversion,
     pub(super) accrual: Accrual,
     pub(super) limits: Limits,
-    /// What its calls cost.
+    /// Gas units of its calls.
     pub(super) costs: Costs,
 }
 
@@ -55,21 +58,21 @@ const fn parts(conversion: Conversion, accrual: Accrual, limits: Limits, costs: 
     Parts { conversion, accrual, limits, costs }
 }
 
-/// Units of a rate of 27 decimals for one of USDC, of which USDS has 10¹².
+/// Ray of a rate per atomic unit of USDC; one USDC unit is 10¹² units of USDS.
 const RAY_OF_USDC: U256 = RAY.saturating_mul(U256::from_limbs([1_000_000_000_000, 0, 0, 0]));
 
-/// How long a reward of Ethena's vests, in seconds. Source: `StakedUSDe.VESTING_PERIOD`.
+/// Vesting period of Ethena's rewards, in seconds. Source: `StakedUSDe.VESTING_PERIOD`.
 const ETHENA_VESTING_SECONDS: u64 = 8 * 3_600;
 
 const CHI: Conversion = Conversion::Rate { keeper: None, one: RAY };
 const SSR: Accrual = Accrual::Compounding { keeper: None, rate: "ssr()" };
 
 impl Form {
-    /// What a vault of the form is made of.
+    /// Returns the parts of the form.
     pub(super) const fn parts(self) -> Parts {
         match self {
             Self::Holdings => parts(Conversion::Holdings, Accrual::None, Limits::Holdings, RATIO),
-            // everybody's interest is made and taken first, by way of the vault's own dai
+            // all interest is minted and distributed first, through the vault's own dai in the vat
             Self::SkySavings => parts(CHI, SSR, Limits::Minted, costs([109_500, 108_500], 22_000).passing([1, 1])),
             Self::MakerPot => parts(
                 Conversion::Rate { keeper: Some(MAKER_POT), one: RAY },
@@ -83,7 +86,7 @@ impl Form {
                 Limits::Capped,
                 costs([61_000, 55_300], 22_000),
             ),
-            // and the exchange with both joins: what passes is the exchange's dai inside and outside, and dollars of either kind
+            // plus the PSM with both joins: limited by the PSM's dai and by its dollars of either kind
             Self::SkyThroughPsm => parts(
                 Conversion::Rate { keeper: None, one: RAY_OF_USDC },
                 SSR,
@@ -111,7 +114,7 @@ impl Form {
             Self::FraxSavings => {
                 parts(Conversion::Stored, Accrual::Distributing, Limits::Holdings, costs([54_300, 54_900], 19_300))
             }
-            // a deposit passes the vault on its way
+            // a deposit passes through the vault
             Self::ResolvWrapper => parts(
                 Conversion::Rebasing,
                 Accrual::None,
@@ -136,7 +139,7 @@ impl Form {
         }
     }
 
-    /// The form in a word.
+    /// Returns the name of the form.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Holdings => "holdings",
@@ -150,26 +153,27 @@ impl Form {
     }
 }
 
-/// A vault of the list.
+/// A listed vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// The vault, which is its share.
+    /// Address of the vault, which is also its share.
     pub vault: Address,
-    /// What is deposited.
+    /// Deposited asset.
     pub asset: Address,
-    /// What it is made of.
+    /// Form of the vault.
     pub form: Form,
 }
 
-/// Rows of vault, asset and form.
+/// Builds the list from rows of vault, asset and form.
 macro_rules! vaults {
     ($($vault:literal $asset:literal $form:ident)*) => {
         &[$(Listed { vault: address!($vault), asset: address!($asset), form: Form::$form }),*]
     };
 }
 
-/// The list. Sources: the registries of mainnet addresses that each protocol publishes, by the name beside each; how much each holds they do not
-/// say. Vaults that Morpho's factories announce are not here, nor Fluid's, nor Aave's wrapped tokens.
+/// The list. Sources: the registries of mainnet addresses that each protocol publishes, by the name in the comment;
+/// they do not say how much each vault holds. Vaults announced by Morpho's and Fluid's factories and Aave's wrapped
+/// tokens are not listed here.
 pub const LISTED: &[Listed] = vaults! {
     "83F20F44975D03b1b09e64809B757c47f942BEeA" "6B175474E89094C44Da98b954EedeAC495271d0F" MakerPot           // sDAI
     "a3931d71877C0E7a3148CB7Eb4463524FEc27fbD" "dC035D45d973E3EC169d2276DDab16f1e407384F" SkySavings         // sUSDS

@@ -1,7 +1,7 @@
-//! ERC-4626 vaults: assets deposited for shares, shares redeemed for assets, each rounded down.
+//! ERC-4626 vaults: deposits of assets for shares and redemptions of shares for assets, each rounded down.
 //!
-//! The standard fixes the calls and not the arithmetic. A vault is a [`Conversion`], an [`Accrual`] and [`Limits`], which round as they say; a
-//! listed one is a row of [`LISTED`].
+//! The standard fixes the calls but not the arithmetic. A vault is a [`Conversion`], an [`Accrual`] and [`Limits`],
+//! each with its rounding. A listed vault is a row of [`LISTED`].
 
 mod aave;
 mod accrual;
@@ -34,18 +34,18 @@ pub const RAY: U256 = crate::aave::RAY;
 /// One in wad, the scale of fees with 18 decimals.
 pub const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
-/// What a vault's conversion depends on.
+/// State of a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// How shares follow from assets, as stored.
+    /// Conversion of assets to shares, as stored.
     pub conversion: Conversion,
-    /// What time adds to it.
+    /// Growth of the conversion with time.
     pub accrual: Accrual,
-    /// What bounds deposits and redemptions.
+    /// Limits of deposits and redemptions.
     pub limits: Limits,
-    /// The form by which it was read, if by one: what its steps cost.
+    /// Form that the vault was read as, if any; it determines the gas of its steps.
     pub form: Option<Form>,
 }
 
-/// The vault after a deposit or a redemption: the whole of its state, which is a few words.
+/// State after a deposit or a redemption: all of it, because it is small.
 pub type After = State;

@@ -1,6 +1,6 @@
-//! The parts that vaults are made of, each with the one place where its numbers are read.
+//! Parts that vaults consist of, each with the code that reads its values.
 //!
-//! A part asks for all that it needs, whatever another part asks too: a question is put once.
+//! A part makes all the calls that it needs, even if another part makes them too; equal calls are made once.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::sol;
@@ -19,34 +19,34 @@ sol! {
     function savings(address account) external view returns (uint192 saved, uint64 ticks, address referrer, uint32 referralFeePPM);
 }
 
-/// An account that no vault knows: whose limits are everybody's.
+/// An account unknown to any vault: its limits are those of everybody.
 const ANYBODY: Address = address!("00000000000000000000000000000000000a11ce");
 
-/// MakerDAO's pot, whose rate sDAI follows. Source: chainlog `MCD_POT`.
+/// MakerDAO's pot, which holds sDAI's rate. Source: chainlog `MCD_POT`.
 pub const MAKER_POT: Address = address!("197E90f9FAD81970bA7976f33CbD77088E5D7cf7");
 
-/// Sky's exchange of USDC for USDS and where it keeps its USDC. Source: chainlog `WRAPPER_USDS_LITE_PSM_USDC_A`,
+/// Sky's PSM between USDC and USDS, and the pocket with its USDC. Source: chainlog `WRAPPER_USDS_LITE_PSM_USDC_A`,
 /// `MCD_LITE_PSM_USDC_A_POCKET`.
 const SKY_PSM: Address = address!("A188EEC8F81263234dA3622A406892F3D630f98c");
 const SKY_POCKET: Address = address!("37305B1cD40574E4C5Ce33f8e8306Be057fD7341");
 
-/// The rebasing token that Resolv's wrapper holds. Source: `WstUSR.stUSRAddress`.
+/// Rebasing token that Resolv's wrapper holds. Source: `WstUSR.stUSRAddress`.
 const RESOLV_STAKED: Address = address!("6c8984bc7DBBeDAf4F6b2FD766f16eBB7d10AAb4");
 
-/// How many of its shares a wrapped one is. Source: `WstUSR.ST_USR_SHARES_OFFSET`.
+/// Inner shares per wrapped share. Source: `WstUSR.ST_USR_SHARES_OFFSET`.
 const RESOLV_SHARES: U256 = U256::from_limbs([1_000, 0, 0, 0]);
 
-/// Where Frankencoin's vault saves. Source: `SavingsVaultZCHF_2.savings`.
+/// Savings contract of Frankencoin's vault. Source: `SavingsVaultZCHF_2.savings`.
 const FRANKENCOIN_SAVINGS: Address = address!("27d9AD987BdE08a0d083ef7e0e4043C857A17B38");
 
-/// The release of Yearn's vaults that is understood.
+/// Modelled release of Yearn's vaults.
 const YEARN_RELEASE: &str = "3.0.4";
 
-/// The first of the two words of Aave's savings. Source: `sGho.sGhoStorageLocation`.
+/// First of the two storage slots of Aave's savings. Source: `sGho.sGhoStorageLocation`.
 const AAVE_SAVINGS_SLOT: U256 =
     U256::from_limbs([0xb3ed_9862_d9a9_a400, 0xd285_be3b_9181_9fb1, 0xc5a7_c2ae_78ea_3854, 0x5219_0d4b_caca_04ca]);
 
-/// Views that several parts ask, or that tell what a vault is.
+/// Views that several parts call, or that identify a vault.
 const TOTAL_ASSETS: &str = "totalAssets()";
 const TOTAL_SHARES: &str = "totalSupply()";
 const UNLOCKED_SHARES: &str = "unlockedShares()";
@@ -55,93 +55,94 @@ pub(super) const STORED_ASSETS: &str = "storedTotalAssets()";
 pub(super) const LAST_REWARD: &str = "lastRewardAmount()";
 pub(super) const COOLDOWN: &str = "cooldownDuration()";
 
-/// Fewer shares than this, and more than none, neither Ethena's vault nor Falcon's lets a trade leave. Source: `MIN_SHARES`.
+/// Minimum number of shares, unless zero, after a trade of Ethena's and Falcon's vaults. Source: `MIN_SHARES`.
 const LEAST_SHARES: U256 = WAD;
 
-/// How shares follow from assets, and where that is read.
+/// Conversion of assets to shares, with the code that reads it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ConversionPart {
-    /// Shares of the assets that lie in the vault, which are all that it counts, with virtual amounts or without. 11 vaults of the list,
-    /// and those that are on no list.
+    /// Shares of the assets that the vault holds, which are all that it counts, with virtual amounts or without. 11
+    /// listed vaults, and unlisted ones.
     Holdings,
-    /// Shares of the assets that lie in the vault, beside one virtual asset and one virtual share. 2 vaults: sUSDe, sUSDf.
+    /// Shares of the assets that the vault holds, plus one virtual asset and one virtual share. 2 vaults: sUSDe, sUSDf.
     HoldingsAndOne,
-    /// At a rate of 27 decimals, `chi` of the vault itself or of `keeper`, of which `one` is one. 7 vaults.
+    /// A rate of 27 decimals, `chi` of the vault itself or of `keeper`; `one` is its scale. 7 vaults.
     Rate { keeper: Option<Address>, one: U256 },
-    /// Shares of what the vault counts less what has streamed of a reward. 1 vault: sfrxETH.
+    /// Shares of the vault's total assets less the streamed part of a reward. 1 vault: sfrxETH.
     BeforeStream,
-    /// Shares of what the vault has stored. 1 vault: sFRAX.
+    /// Shares of the vault's stored assets. 1 vault: sFRAX.
     Stored,
-    /// Shares of what the vault counts, those included that have gone since they were counted. 1 vault: sUSG, and those of its code that
-    /// are on no list.
+    /// Shares of the vault's total assets, including shares unlocked since the last report. 1 vault: sUSG, and unlisted
+    /// ones with its code.
     BeforeUnlocking,
     /// A thousand shares each of a rebasing token that holds the asset. 1 vault: wstUSR.
     Rebasing,
-    /// At an index in the vault's storage. 1 vault: sGHO.
+    /// An index in the vault's storage. 1 vault: sGHO.
     StoredIndex,
-    /// At the price of what is saved in another contract. 1 vault: svZCHF.
+    /// The price of savings in another contract. 1 vault: svZCHF.
     Saved,
 }
 
-/// What time adds, and where that is read.
+/// Growth with time, with the code that reads it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AccrualPart {
-    /// Nothing. 12 vaults.
+    /// None. 12 vaults.
     None,
-    /// A rate that compounds since `rho`, of the vault itself or of `keeper`; the view `rate` tells what one becomes in a second. 7 vaults.
+    /// A rate that compounds since `rho`, of the vault itself or of `keeper`; the view `rate` returns the growth per
+    /// second. 7 vaults.
     Compounding { keeper: Option<Address>, rate: &'static str },
-    /// A reward that vests in so many seconds, or else in `vestingPeriod`. 2 vaults: sUSDe, sUSDf.
+    /// A reward that vests in a number of seconds, or in `vestingPeriod`. 2 vaults: sUSDe, sUSDf.
     Vesting { seconds: Option<u64> },
     /// A reward that streams until its cycle ends. 1 vault: sfrxETH.
     Streaming,
-    /// A reward that a cycle spreads. 1 vault: sFRAX.
+    /// A reward distributed per cycle, rate-capped. 1 vault: sFRAX.
     Distributing,
     /// Interest on an index in the vault's storage. 1 vault: sGHO.
     StoredIndex,
     /// Interest by a counter of ticks. 1 vault: svZCHF.
     Ticking,
-    /// Shares that go in a straight line. 1 vault: sUSG.
+    /// Shares that unlock linearly. 1 vault: sUSG.
     Unlocking,
 }
 
-/// What bounds deposits and redemptions, and where that is read.
+/// Limits of deposits and redemptions, with the code that reads them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LimitsPart {
-    /// `maxDeposit`, and what lies in the vault. 12 vaults.
+    /// `maxDeposit`, and the vault's balance. 12 vaults.
     Holdings,
-    /// `maxDeposit`, and nothing: what is paid out is minted. 3 vaults: sUSDS, sUSDD, sDAI.
+    /// `maxDeposit`, and no payout limit: payouts are minted. 3 vaults: sUSDS, sUSDD, sDAI.
     Minted,
-    /// A cap on all assets, and what lies in the vault. 3 vaults: spUSDC, spUSDT, spETH.
+    /// A cap on all assets, and the vault's balance. 3 vaults: spUSDC, spUSDT, spETH.
     Capped,
-    /// What Sky's exchange has in its pocket. 1 vault: sUSDC.
+    /// Balance of Sky's PSM. 1 vault: sUSDC.
     Exchange,
-    /// A cooldown that closes the way out, or a least number of shares that stay. 2 vaults: sUSDe, sUSDf.
+    /// A cooldown that closes redemptions, or a minimum number of remaining shares. 2 vaults: sUSDe, sUSDf.
     Cooldown,
-    /// What is stored, until the cycle's end. 1 vault: sfrxETH.
+    /// Stored assets, until the cycle's end. 1 vault: sfrxETH.
     BeforeStream,
-    /// What the rebasing token holds. 1 vault: wstUSR.
+    /// Balance of the rebasing token. 1 vault: wstUSR.
     Rebasing,
-    /// A cap on all assets and a pause, counted in shares. 1 vault: sGHO.
+    /// A cap on all assets and a pause, converted to shares. 1 vault: sGHO.
     CappedAndPaused,
-    /// No deposit that would earn nothing, or soon will. 1 vault: svZCHF.
+    /// No deposits while savings earn no interest, now or soon. 1 vault: svZCHF.
     Earning,
-    /// What is idle; modules that may say of each account something else close their direction. 1 vault: sUSG.
+    /// Idle balance. Modules with limits per account close their direction. 1 vault: sUSG.
     Idle,
 }
 
-/// A vault whose parts are read.
+/// Addresses of a vault and of its asset.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Of {
+pub(super) struct VaultAddresses {
     pub(super) vault: Address,
     pub(super) asset: Address,
 }
 
-impl Of {
+impl VaultAddresses {
     fn held(self, reading: &mut Reading) -> Result<U256, Stop> {
         reading.ask(self.asset, &balanceOfCall { owner: self.vault })
     }
 
-    /// What lies in the vault and what it counts.
+    /// Returns the vault's balance and its reported total assets.
     fn held_and_counted(self, reading: &mut Reading) -> Result<(U256, U256), Stop> {
         let (held, counted) = (self.held(reading), reading.word(self.vault, TOTAL_ASSETS));
         Ok((held?, counted?))
@@ -153,15 +154,15 @@ impl Of {
         if is(keeper?, FRANKENCOIN_SAVINGS) { account } else { Err(reading.impossible("savings elsewhere")) }
     }
 
-    /// The index, what it grows by, and the cap. Both releases of Aave's savings keep the same numbers at the same place, packed
-    /// differently.
+    /// Returns the index, its growth, and the cap. Both releases of Aave's savings store the same values in the same
+    /// slots, packed differently.
     fn stored_index(self, reading: &mut Reading) -> Result<(U256, Accrual, U256), Stop> {
         let words = [AAVE_SAVINGS_SLOT, AAVE_SAVINGS_SLOT | U256::ONE].map(|slot| reading.storage(self.vault, slot));
         let [first, second] = words;
         let (first, second) = (first?, second?);
         let field = |word: U256, from: usize, bits: usize| (word >> from) & ((U256::ONE << bits) - U256::ONE);
         let narrow = |from, bits| field(first, from, bits).to::<u64>();
-        // the second release has no more there than a pace of 16 bits
+        // the second release stores only a pace of 16 bits there
         Ok(if (second >> 16_usize).is_zero() {
             let next = Some((narrow(216, 40), second.to::<u64>())).filter(|(at, _)| *at != 0);
             let accrual = Accrual::Straight { per_year_bips: narrow(160, 16), since: narrow(120, 40), next };
@@ -177,27 +178,29 @@ impl Of {
         })
     }
 
-    /// What is stored, and what of all can be paid out: the stored part is not public, but what there is now, less what has streamed.
+    /// Returns the stored assets, and the part of all assets that can be paid out. The stored assets have no view, but
+    /// follow from the total assets less the streamed part.
     fn before_stream(self, reading: &mut Reading) -> Result<(U256, U256), Stop> {
         let (accrual, counted, now) =
             (AccrualPart::Streaming.read(self, reading), reading.word(self.vault, TOTAL_ASSETS), reading.timestamp());
         let (accrual, counted, now) = (accrual?, counted?, now?);
         let streamed = accrual.streamed(now).ok_or(reading.impossible("a reward without a cycle"))?;
-        let stored = counted.checked_sub(streamed).ok_or(reading.impossible("more streamed than there is"))?;
-        // a redemption is taken from what is stored, to which the reward comes with the first trade after its cycle
+        let stored =
+            counted.checked_sub(streamed).ok_or(reading.impossible("a streamed reward above the total assets"))?;
+        // a redemption is paid from the stored assets, to which the first trade after a cycle adds the reward
         let streams = matches!(accrual, Accrual::Streaming { until, .. } if now < until);
         Ok((stored, if streams { stored } else { counted }))
     }
 }
 
 impl ConversionPart {
-    pub(super) fn read(self, of: Of, reading: &mut Reading) -> Result<Conversion, Stop> {
+    pub(super) fn read(self, of: VaultAddresses, reading: &mut Reading) -> Result<Conversion, Stop> {
         let (vault, shares) = (of.vault, reading.word(of.vault, TOTAL_SHARES));
         Ok(match self {
             Self::Holdings => {
                 let (held, counted) = of.held_and_counted(reading)?;
                 if held != counted {
-                    return Err(reading.impossible("assets that do not lie in the vault: no model of what they earn"));
+                    return Err(reading.impossible("assets held elsewhere, whose yield is not modelled"));
                 }
                 Conversion::ratio(held, shares?)
             }
@@ -209,9 +212,9 @@ impl ConversionPart {
             Self::Stored => {
                 let (stored, both) = (reading.word(vault, STORED_ASSETS), of.held_and_counted(reading));
                 let (held, counted) = both?;
-                // a new cycle begins with what lies in the vault beyond what is stored
+                // a new cycle begins with the balance beyond the stored assets
                 if held < counted {
-                    return Err(reading.impossible("less in the vault than it counts"));
+                    return Err(reading.impossible("a balance below its total assets"));
                 }
                 Conversion::ratio(stored?, shares?)
             }
@@ -220,12 +223,12 @@ impl ConversionPart {
                 let [allocates, gone, counted] =
                     reading.words(vault, ["auto_allocate()", UNLOCKED_SHARES, TOTAL_ASSETS])?;
                 if release? != YEARN_RELEASE {
-                    return Err(reading.impossible("another release than the one that is understood"));
+                    return Err(reading.impossible("a release that is not modelled"));
                 }
                 if !allocates.is_zero() {
-                    return Err(reading.impossible("deposits that go on into a strategy"));
+                    return Err(reading.impossible("deposits that are forwarded to a strategy"));
                 }
-                // what is unlocked does not count in the supply
+                // the supply excludes unlocked shares
                 let shares = shares?.checked_add(gone).ok_or(reading.impossible("shares beyond 256 bits"))?;
                 Conversion::ratio(counted, shares)
             }
@@ -245,7 +248,7 @@ impl ConversionPart {
 }
 
 impl AccrualPart {
-    pub(super) fn read(self, of: Of, reading: &mut Reading) -> Result<Accrual, Stop> {
+    pub(super) fn read(self, of: VaultAddresses, reading: &mut Reading) -> Result<Accrual, Stop> {
         let vault = of.vault;
         Ok(match self {
             Self::None => Accrual::None,
@@ -285,7 +288,7 @@ impl AccrualPart {
                 let views = [UNLOCKED_SHARES, "profitUnlockingRate()", "lastProfitUpdate()", "fullProfitUnlockDate()"];
                 let [gone, per_second, since, until] = reading.words(vault, views)?;
                 let (since, until) = (reading.narrow(since)?, reading.narrow(until)?);
-                // what is unlocked does not count in what the vault says that it holds of itself
+                // the vault's balance of its own shares excludes unlocked ones
                 let held = held?.checked_add(gone).ok_or(reading.impossible("shares beyond 256 bits"))?;
                 Accrual::Unlocking { per_second, since, until, held }
             }
@@ -294,7 +297,7 @@ impl AccrualPart {
 }
 
 impl LimitsPart {
-    pub(super) fn read(self, of: Of, reading: &mut Reading) -> Result<Limits, Stop> {
+    pub(super) fn read(self, of: VaultAddresses, reading: &mut Reading) -> Result<Limits, Stop> {
         let (vault, held) = (of.vault, of.held(reading));
         let (most, shares) =
             (reading.ask(vault, &maxDepositCall { receiver: ANYBODY }), reading.word(vault, TOTAL_SHARES));
@@ -305,7 +308,7 @@ impl LimitsPart {
             Self::Holdings => usual?,
             Self::Minted => Limits { max_withdraw_assets: U256::MAX, ..usual? },
             Self::Capped => {
-                // its `maxDeposit` is what the cap left at the block that was read
+                // its `maxDeposit` is the remaining cap at the block of the reading
                 let most_assets = reading.word(vault, "depositCap()")?;
                 let cap = Some(Cap { most_assets, total_shares: shares? });
                 Limits { max_deposit_assets: U256::MAX, cap, ..usual? }
@@ -314,14 +317,14 @@ impl LimitsPart {
                 let there = reading.ask(of.asset, &balanceOfCall { owner: SKY_POCKET });
                 let (psm, pocket) = (reading.word(vault, "psm()"), reading.word(SKY_PSM, "pocket()"));
                 if !is(psm?, SKY_PSM) || !is(pocket?, SKY_POCKET) {
-                    return Err(reading.impossible("another exchange than Sky's"));
+                    return Err(reading.impossible("another PSM than Sky's"));
                 }
                 Limits { max_withdraw_assets: there?, ..usual? }
             }
             Self::Cooldown => {
                 let waits = !reading.word(vault, COOLDOWN)?.is_zero();
                 let spare = shares?.checked_sub(LEAST_SHARES);
-                let spare = spare.ok_or(reading.impossible("fewer shares than it lets be left"))?;
+                let spare = spare.ok_or(reading.impossible("fewer shares than its minimum"))?;
                 Limits { max_redeem_shares: if waits { U256::ZERO } else { spare }, ..usual? }
             }
             Self::BeforeStream => {
@@ -348,7 +351,7 @@ impl LimitsPart {
                 };
                 let conversion = accrual.apply(Conversion::Rate { rate, one: RAY }, now);
                 if conversion.and_then(|conversion| limits.room(&conversion, now)) != Some(usual.max_deposit_assets) {
-                    return Err(reading.impossible("another limit of deposits than its cap leaves"));
+                    return Err(reading.impossible("a deposit limit that does not follow from its cap"));
                 }
                 limits
             }

@@ -1,5 +1,5 @@
-//! Reads a vault in one round, which every block repeats: its parts, and what its previews say of a large amount, which the model must
-//! repeat. A vault that is on no list is first asked what it is.
+//! Reads a vault in one round, which is repeated every block: its parts, and its previews of a large amount, which the
+//! model must reproduce. An unlisted vault is first identified.
 
 use alloy_primitives::U256;
 use alloy_sol_types::sol;
@@ -8,7 +8,7 @@ use braid_primitives::ExecutionBlock;
 use super::{
     Form, Reserve, State,
     aave::{self, Behind},
-    parts::{COOLDOWN, LAST_REWARD, Of, STORED_ASSETS},
+    parts::{COOLDOWN, LAST_REWARD, STORED_ASSETS, VaultAddresses},
 };
 use crate::{
     answers::{Question, ask},
@@ -21,14 +21,14 @@ sol! {
     function convertToAssets(uint256 shares) external view returns (uint256);
 }
 
-/// The most virtual shares per virtual asset that are tried, as a power of ten.
+/// Maximum tried number of virtual shares per virtual asset, as a power of ten.
 const MOST_OFFSET: u64 = 18;
 
-/// What previews are asked of: so large that one virtual asset more or less shows in a vault of 10²⁸ atomic units, and so small that
-/// 256 bits hold its product with a rate or with what a vault has.
+/// Probe amount of the previews. It is large enough to reveal one virtual asset in a vault of 10²⁸ atomic units, and
+/// small enough that its product with a rate or with a vault's assets fits 256 bits.
 pub(super) const PROBE: U256 = U256::from_limbs([0x1234_5678_9abc_def1, 0x000f_edcb_a987_6543, 0, 0]);
 
-/// The forms that a vault's own contract tells whole, each with a view that only vaults of its kind answer.
+/// Forms whose values the vault's own contract reveals, each with a view that only vaults of the form have.
 const SELF_DESCRIBING: [(Form, &str); 5] = [
     (Form::YearnVault, "apiVersion()"),
     (Form::FraxSavings, STORED_ASSETS),
@@ -37,7 +37,7 @@ const SELF_DESCRIBING: [(Form, &str); 5] = [
     (Form::SparkSavings, "chi()"),
 ];
 
-/// What a vault's previews say of the probe in a block.
+/// A vault's previews of the probe in a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Previews {
     at: ExecutionBlock,
@@ -46,27 +46,27 @@ pub(super) struct Previews {
 }
 
 impl Previews {
-    /// Asks a vault for its previews, and whether its asset is the one that is expected.
-    pub(super) fn ask(of: Of, form: Option<Form>, reading: &mut Reading) -> Result<Self, Stop> {
+    /// Calls a vault's previews, and checks that its asset is the expected one.
+    pub(super) fn ask(of: VaultAddresses, form: Option<Form>, reading: &mut Reading) -> Result<Self, Stop> {
         let (timestamp, asset) = (reading.timestamp(), reading.word(of.vault, "asset()"));
         let [shares, assets] = questions(of, form).map(|question| reading.question(question));
         let (timestamp, asset) = (timestamp?, asset?);
         if !is(asset, of.asset) {
-            return Err(reading.impossible("another asset than was announced"));
+            return Err(reading.impossible("another asset than announced"));
         }
         Ok(Self { at: ExecutionBlock { number: 0, timestamp }, shares: shares?, assets: assets? })
     }
 
-    /// Whether the model says the same.
+    /// Tells whether the model agrees.
     pub(super) fn agree(&self, state: &State) -> bool {
         state.preview_deposit(&self.at, PROBE) == Ok(self.shares)
             && state.preview_redeem(&self.at, PROBE) == Ok(self.assets)
     }
 }
 
-/// Asks what the probe is worth, in shares and in assets. Where a preview of more than lies in the vault reverts, the conversion is asked, by which
-/// such a vault pays. Source: `SparkVault.previewRedeem`.
-pub(super) fn questions(of: Of, form: Option<Form>) -> [Question; 2] {
+/// Builds the previews of the probe, in shares and in assets. Some vaults revert in a preview above their balance.
+/// Those pay what the conversion returns, so it is called instead. Source: `SparkVault.previewRedeem`.
+pub(super) fn questions(of: VaultAddresses, form: Option<Form>) -> [Question; 2] {
     let redeem = match form {
         Some(Form::SparkSavings) => ask(of.vault, &convertToAssetsCall { shares: PROBE }),
         _ => ask(of.vault, &previewRedeemCall { shares: PROBE }),
@@ -75,38 +75,38 @@ pub(super) fn questions(of: Of, form: Option<Form>) -> [Question; 2] {
 }
 
 /// Reads a vault of a form.
-pub(super) fn read(of: Of, form: Form, reading: &mut Reading) -> Result<State, Stop> {
+pub(super) fn read(of: VaultAddresses, form: Form, reading: &mut Reading) -> Result<State, Stop> {
     let (parts, previews) = (form.parts(), Previews::ask(of, Some(form), reading));
     let conversion = parts.conversion.read(of, reading);
     let accrual = parts.accrual.read(of, reading);
     let limits = parts.limits.read(of, reading);
     let (previews, conversion, accrual, limits) = (previews?, conversion?, accrual?, limits?);
     let state = State { conversion, accrual, limits, form: Some(form) };
-    // where assets and shares are as many, previews do not tell one offset from another, and none is as good
+    // with as many assets as shares, previews cannot distinguish offsets, so the first is as good as any
     let offsets = (0..=MOST_OFFSET).filter(|_| form == Form::Holdings);
     let with =
         |offset: u64| State { conversion: conversion.with_virtual(U256::from(10).pow(U256::from(offset))), ..state };
     let agreed = std::iter::once(state).chain(offsets.map(with)).find(|state| previews.agree(state));
-    agreed.ok_or(reading.impossible("previews that follow no rule that is modelled, or fees"))
+    agreed.ok_or(reading.impossible("previews that follow no modelled rule, or fees"))
 }
 
-/// What a vault on no list turned out to be.
+/// Kind of an unlisted vault.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     /// One of Aave's wrapped tokens.
     Wrapped(Behind),
-    /// A vault that its own answers describe.
+    /// A vault that its own answers identify.
     Form(Form),
 }
 
 impl Kind {
-    /// What a vault is that was read before.
+    /// Returns the kind from an earlier reading.
     pub(super) fn of(state: &State) -> Option<Self> {
         let behind = |of: Reserve| Behind { pool: of.pool, a_token: of.a_token, debt_token: of.debt_token };
         state.limits.reserve.map(behind).map(Self::Wrapped).or(state.form.map(Self::Form))
     }
 
-    fn ask(of: Of, reading: &mut Reading) -> Result<Self, Stop> {
+    fn ask(of: VaultAddresses, reading: &mut Reading) -> Result<Self, Stop> {
         let (is_wrapped, behind) = (reading.has(of.vault, "POOL()"), aave::ask_behind(of, reading));
         if is_wrapped? {
             return behind.map(Self::Wrapped);
@@ -121,8 +121,8 @@ impl Kind {
     }
 }
 
-/// Reads a vault that is on no list: one of Aave's wrapped tokens, or one that somebody named. What it is never changes.
-pub(super) fn read_unlisted(of: Of, known: Option<Kind>, reading: &mut Reading) -> Result<State, Stop> {
+/// Reads an unlisted vault: one of Aave's wrapped tokens, or one that the operator named. Its kind never changes.
+pub(super) fn read_unlisted(of: VaultAddresses, known: Option<Kind>, reading: &mut Reading) -> Result<State, Stop> {
     match known.map_or_else(|| Kind::ask(of, reading), Ok)? {
         Kind::Wrapped(behind) => aave::read(of, behind, reading),
         Kind::Form(form) => read(of, form, reading),

@@ -1,4 +1,4 @@
-//! Deposits and redemptions.
+//! Deposits and redemptions of a vault.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -6,11 +6,11 @@ use braid_primitives::ExecutionBlock;
 use super::{Accrual, After, Conversion, Limits, State};
 use crate::{
     SwapError,
-    vault::{Before, Rate, Trade},
+    vault::{EarlierTrades, Rate, Trade},
 };
 
 impl State {
-    /// The shares that assets are worth at a time, whatever the limits say: `previewDeposit`.
+    /// Computes the shares for assets at a time, ignoring limits, rounded down: `previewDeposit`.
     ///
     /// # Errors
     /// [`SwapError::Overflow`] where the contract's arithmetic reverts.
@@ -19,7 +19,7 @@ impl State {
         now.and_then(|now| now.shares(assets)).ok_or(SwapError::Overflow { amount_in: assets })
     }
 
-    /// The assets that shares are worth at a time, whatever the limits say: `previewRedeem`.
+    /// Computes the assets for shares at a time, ignoring limits, rounded down: `previewRedeem`.
     ///
     /// # Errors
     /// [`SwapError::Overflow`] where the contract's arithmetic reverts.
@@ -28,7 +28,7 @@ impl State {
         now.and_then(|now| now.assets(shares)).ok_or(SwapError::Overflow { amount_in: shares })
     }
 
-    /// What it converts at, whatever the limits say.
+    /// Computes the conversion rate, ignoring limits.
     ///
     /// # Errors
     /// [`SwapError::Overflow`] where the contract's arithmetic reverts.
@@ -45,11 +45,11 @@ impl State {
         self
     }
 
-    /// The shares that a deposit gives, `deposit(assets, receiver)`, and the vault afterwards.
+    /// Computes the shares of a deposit, `deposit(assets, receiver)`, and the vault afterwards.
     ///
     /// # Errors
-    /// - [`SwapError::LimitExceeded`] above `maxDeposit`, or above what a cap leaves, the reserve's or the vault's own.
-    /// - [`SwapError::ZeroOutput`] when no share would be given.
+    /// - [`SwapError::LimitExceeded`] above `maxDeposit`, or above the remaining cap, the reserve's or the vault's own.
+    /// - [`SwapError::ZeroOutput`] if no share would be minted.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
     pub fn deposit(&self, at: &ExecutionBlock, assets: U256) -> Result<(U256, After), SwapError> {
         let overflow = SwapError::Overflow { amount_in: assets };
@@ -64,12 +64,12 @@ impl State {
         Ok((shares, after))
     }
 
-    /// The assets that a redemption gives, `redeem(shares, receiver, owner)`, and the vault afterwards.
+    /// Computes the assets of a redemption, `redeem(shares, receiver, owner)`, and the vault afterwards.
     ///
     /// # Errors
     /// - [`SwapError::LimitExceeded`] above `maxRedeem`.
-    /// - [`SwapError::ZeroOutput`] when no asset would be given.
-    /// - [`SwapError::InsufficientLiquidity`] for more shares than there are.
+    /// - [`SwapError::ZeroOutput`] if no asset would be paid.
+    /// - [`SwapError::InsufficientLiquidity`] for more shares than the supply.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
     pub fn redeem(&self, at: &ExecutionBlock, shares: U256) -> Result<(U256, After), SwapError> {
         limit(shares, self.limits.max_redeem_shares)?;
@@ -82,7 +82,7 @@ impl State {
         let short =
             SwapError::InsufficientLiquidity { consumed: now.in_circulation().unwrap_or(shares), amount_in: shares };
         let payable = now.shares(self.limits.max_withdraw_assets).unwrap_or(U256::MAX);
-        // some count what they can pay in shares, rounded down
+        // some vaults convert their payout limit to shares, rounded down
         if assets > self.limits.max_withdraw_assets || (self.limits.counts_shares && shares > payable) {
             let consumed = payable.min(shares);
             return Err(SwapError::InsufficientLiquidity { consumed, amount_in: shares });
@@ -92,11 +92,11 @@ impl State {
         Ok((assets, after))
     }
 
-    /// The vault after a route's trades with it.
+    /// Returns the vault after a route's trades with it.
     ///
     /// # Errors
     /// As [`Self::deposit`] and [`Self::redeem`].
-    pub(crate) fn after_trades(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Self, SwapError> {
+    pub(crate) fn after_trades(&self, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Self, SwapError> {
         let once = |state: Self, trade: Trade| {
             let done =
                 if trade.deposits { state.deposit(at, trade.amount_in) } else { state.redeem(at, trade.amount_in) };
@@ -105,7 +105,7 @@ impl State {
         before.own().try_fold(*self, once)
     }
 
-    /// The state after a trade. A route runs within one block: what time added until then is in the conversion, and nothing more comes.
+    /// Returns the state after a trade. A route runs within one block, so the conversion already includes all growth.
     const fn after(&self, conversion: Conversion, limits: Limits) -> Self {
         Self { conversion, accrual: Accrual::None, limits, form: self.form }
     }

@@ -2,17 +2,17 @@
 
 use alloy_primitives::U256;
 
-/// `10^power`, for powers that a token's decimals can be.
+/// Computes `10^power`, for any possible number of token decimals.
 pub(super) fn ten_to(power: u8) -> U256 {
     U256::from(10).saturating_pow(U256::from(power.min(77)))
 }
 
-/// The floor of the square root.
+/// Computes the floor of the square root.
 pub(super) fn square_root(value: U256) -> U256 {
     if value.is_zero() {
         return value;
     }
-    // a power of two that is not below the root; Newton from above falls until it is the floor
+    // start from a power of two at or above the root; Newton's method descends to the floor
     let mut root = U256::ONE << (value.bit_len().div_ceil(2));
     loop {
         let next = (root + value / root) >> 1;
@@ -23,20 +23,20 @@ pub(super) fn square_root(value: U256) -> U256 {
     }
 }
 
-/// `a · b / c`, rounded up.
+/// Computes `a · b / c`, rounded up.
 pub(super) fn mul_div_up(a: U256, b: U256, c: U256) -> Option<U256> {
     let (quotient, rest) = (!c.is_zero()).then(|| a.checked_mul(b).map(|product| product.div_rem(c)))??;
     Some(if rest.is_zero() { quotient } else { quotient + U256::ONE })
 }
 
-/// A number that the chain stores as a coefficient above an exponent of eight bits.
+/// Expands a number that the chain stores as a coefficient and an exponent of eight bits.
 pub(super) fn expand(packed: U256) -> U256 {
     let exponent = usize::try_from(packed & U256::from(0xff)).unwrap_or(0xff);
     (packed >> 8) << exponent
 }
 
-/// Packs a number into a coefficient of so many bits and an exponent of eight, rounded down or up.
-/// Source: `BigMathMinified.toBigNumber`.
+/// Packs a number into a coefficient with this many bits and an exponent of eight, rounded down or up. Source:
+/// `BigMathMinified.toBigNumber`.
 pub(super) fn pack(value: U256, coefficient_bits: usize, round_up: bool) -> U256 {
     let mut exponent = value.bit_len().saturating_sub(coefficient_bits);
     let mut coefficient = value >> exponent;
@@ -50,12 +50,12 @@ pub(super) fn pack(value: U256, coefficient_bits: usize, round_up: bool) -> U256
     (coefficient << 8) + U256::from(exponent)
 }
 
-/// So many bits of a word, from a position on.
+/// Extracts `count` bits of a word from position `from`.
 pub(super) fn bits(word: U256, from: usize, count: usize) -> U256 {
     (word >> from) & ((U256::ONE << count) - U256::ONE)
 }
 
-/// As [`bits`], of at most 64 bits.
+/// Extracts at most 64 bits like [`bits`].
 pub(super) fn small_bits(word: U256, from: usize, count: usize) -> u64 {
     u64::try_from(bits(word, from, count.min(64))).unwrap_or(u64::MAX)
 }

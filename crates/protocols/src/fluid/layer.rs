@@ -1,7 +1,7 @@
-//! The liquidity layer: what a protocol has there, at what exchange prices, and what it may take out.
+//! Fluid's liquidity layer: the supply and debt of a protocol there, exchange prices and limits.
 //!
-//! Amounts are stored as a coefficient and an exponent, rounded against the protocol; those with interest are raw, and worth their
-//! exchange price. Sources: `LiquidityCalcs`, `UserModule.operate`.
+//! Amounts are stored as a coefficient and an exponent, rounded against the protocol. Amounts with interest are raw:
+//! multiply them by their exchange price. Sources: `LiquidityCalcs`, `UserModule.operate`.
 
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
@@ -9,45 +9,46 @@ use serde::{Deserialize, Serialize};
 use super::arith::{bits, expand, mul_div_up, pack, small_bits};
 use crate::SwapError;
 
-/// One, in the decimals of exchange prices.
+/// One, in the decimals of exchange prices (12).
 const PRICE_ONE: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
-/// One, in the decimals of percentages.
+/// One hundred percent, in basis points.
 const FOUR: u64 = 10_000;
 const SECONDS_PER_YEAR: u64 = 365 * 86_400;
 /// Bits of a stored amount's coefficient.
 const COEFFICIENT: usize = 56;
-/// Amounts up to which the layer does not compare with the totals: 2⁸⁰.
+/// Amount up to which the layer does not check the growth against the totals: 2⁸⁰.
 const RATIO_FREE: U256 = U256::from_limbs([0, 1 << 16, 0, 0]);
-/// A deposit or loan is at most so many times what there is of its kind in all.
+/// Maximum deposit or loan, as a multiple of the total of its kind.
 const MOST_GROWTH: u64 = 10_000;
 
-/// One token in the layer, and what one protocol has of it there.
+/// One token in the layer, with one protocol's supply and debt of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token {
     /// `exchangePricesAndConfig` of the token.
     pub exchange_prices: U256,
     /// `totalAmounts` of the token.
     pub total_amounts: U256,
-    /// Highest utilisation at which anyone may borrow, in hundredths of a percent.
+    /// Maximum utilisation for loans, in basis points.
     pub max_utilization: u16,
     /// `userSupplyData` of the protocol.
     pub supply: U256,
     /// `userBorrowData` of the protocol.
     pub borrow: U256,
-    /// What the layer holds of the token, in atomic units: no more can leave it.
+    /// Balance of the token in the layer, in atomic units; no more can leave it.
     pub held: U256,
 }
 
-/// What an amount of supply or of debt is worth now.
+/// Exchange prices of supply and debt at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExchangePrices {
-    /// Of supply with interest, twelve decimals.
+    /// Of supply with interest, 12 decimals.
     pub supply: U256,
-    /// Of debt with interest, twelve decimals.
+    /// Of debt with interest, 12 decimals.
     pub borrow: U256,
 }
 
-/// The exchange prices at a time. `None` where the token is not listed. Source: `LiquidityCalcs.calcExchangePrices`.
+/// Computes the exchange prices at a time. `None` if the token is not listed. Source:
+/// `LiquidityCalcs.calcExchangePrices`.
 pub fn exchange_prices(word: U256, now: u64) -> Option<ExchangePrices> {
     let (mut supply, mut borrow) = (bits(word, 91, 64), bits(word, 155, 64));
     if supply.is_zero() || borrow.is_zero() {
@@ -68,7 +69,7 @@ pub fn exchange_prices(word: U256, now: u64) -> Option<ExchangePrices> {
     let four = U256::from(FOUR);
     let utilization = bits(word, 30, 14);
     let half = U256::from(supply_ratio >> 1);
-    // the share of suppliers who earn, and of borrowers who pay
+    // the shares of suppliers who earn interest, and of borrowers who pay it
     let earning = if supply_ratio & 1 == 1 {
         utilization * (one + (one * four).checked_div(half)?) / four
     } else {
@@ -84,23 +85,23 @@ pub fn exchange_prices(word: U256, now: u64) -> Option<ExchangePrices> {
     Some(ExchangePrices { supply, borrow })
 }
 
-/// The amount in a word of a protocol's supply or debt, raw where it bears interest.
+/// Extracts the amount from a word of a protocol's supply or debt; raw if it bears interest.
 fn stored(word: U256) -> U256 {
     expand(bits(word, 1, 64))
 }
 
-/// Whether the amount bears interest.
+/// Tells whether the amount bears interest.
 fn bears_interest(word: U256) -> bool {
     word.bit(0)
 }
 
-/// What a protocol's supply or debt is worth at an exchange price, in atomic units, rounded down.
+/// Computes a protocol's supply or debt at an exchange price, in atomic units, rounded down.
 pub fn worth(word: U256, price: U256) -> U256 {
     let amount = stored(word);
     if bears_interest(word) { amount.saturating_mul(price) / PRICE_ONE } else { amount }
 }
 
-/// The most that a protocol can withdraw of its supply by its limit, in atomic units, rounded down.
+/// Computes the maximum withdrawal by the protocol's limit, in atomic units, rounded down.
 pub fn withdrawable(word: U256, price: U256, now: u64) -> U256 {
     let amount = stored(word);
     let raw = amount.saturating_sub(withdrawal_limit(word, amount, now));
@@ -113,7 +114,7 @@ fn write(word: U256, amount: U256, limit: U256, now: u64) -> U256 {
     (word & !mask) | (amount << 1) | (limit << 65) | (U256::from(now) << 129)
 }
 
-/// The supply below which a withdrawal may not bring it. Source: `calcWithdrawalLimitBeforeOperate`.
+/// Computes the minimum supply after a withdrawal. Source: `calcWithdrawalLimitBeforeOperate`.
 fn withdrawal_limit(word: U256, amount: U256, now: u64) -> U256 {
     let last = expand(bits(word, 65, 64));
     if last.is_zero() {
@@ -126,7 +127,7 @@ fn withdrawal_limit(word: U256, amount: U256, now: u64) -> U256 {
     last.saturating_sub(expanded).max(amount.saturating_sub(most))
 }
 
-/// The withdrawal limit that is stored afterwards. Source: `calcWithdrawalLimitAfterOperate`.
+/// Computes the withdrawal limit to be stored afterwards. Source: `calcWithdrawalLimitAfterOperate`.
 fn withdrawal_limit_after(word: U256, amount: U256, limit: U256) -> U256 {
     if amount < expand(bits(word, 200, 18)) {
         return U256::ZERO;
@@ -135,7 +136,7 @@ fn withdrawal_limit_after(word: U256, amount: U256, limit: U256) -> U256 {
     limit.max(least)
 }
 
-/// The debt above which a loan may not bring it. Source: `calcBorrowLimitBeforeOperate`.
+/// Computes the maximum debt after a loan. Source: `calcBorrowLimitBeforeOperate`.
 fn borrow_limit(word: U256, amount: U256, now: u64) -> U256 {
     let most = amount * bits(word, 162, 14) / U256::from(FOUR);
     let seconds = U256::from(now.saturating_sub(small_bits(word, 129, 33)));
@@ -146,7 +147,7 @@ fn borrow_limit(word: U256, amount: U256, now: u64) -> U256 {
     if limit < base { base } else { limit.min(expand(bits(word, 218, 18))) }
 }
 
-/// The borrowing limit that is stored afterwards. Source: `calcBorrowLimitAfterOperate`.
+/// Computes the borrow limit to be stored afterwards. Source: `calcBorrowLimitAfterOperate`.
 fn borrow_limit_after(word: U256, amount: U256, limit: U256) -> U256 {
     let most = amount + amount * bits(word, 162, 14) / U256::from(FOUR);
     let base = expand(bits(word, 200, 18));
@@ -156,29 +157,30 @@ fn borrow_limit_after(word: U256, amount: U256, limit: U256) -> U256 {
     limit.min(most.min(expand(bits(word, 218, 18))))
 }
 
-/// A word of amounts: raw with interest at `from`, free of it 64 bits above.
+/// Extracts a total from a word of amounts, with its position: raw with interest at `from`, without interest 64 bits
+/// above.
 fn total(word: U256, from: usize, interest: bool) -> (usize, U256) {
     let at = if interest { from } else { from + 64 };
     (at, expand(bits(word, at, 64)))
 }
 
-/// An operation so small that what is stored would not change, which the layer refuses.
+/// Error of an operation so small that the stored amount would not change, which the layer refuses.
 const TOO_SMALL: SwapError = SwapError::ZeroOutput;
 
 impl Token {
-    /// The exchange prices at a time.
+    /// Computes the exchange prices at a time.
     ///
     /// # Errors
-    /// [`SwapError::Closed`] where the token is not listed.
+    /// [`SwapError::Closed`] if the token is not listed.
     pub fn prices(&self, now: u64) -> Result<ExchangePrices, SwapError> {
         exchange_prices(self.exchange_prices, now).ok_or(SwapError::Closed)
     }
 
-    /// Deposits and pays back, both in atomic units.
+    /// Deposits and pays back, in atomic units.
     ///
     /// # Errors
-    /// [`SwapError::Closed`] for a protocol that is paused, [`SwapError::ZeroOutput`] where an amount is too small to be stored,
-    /// [`SwapError::LimitExceeded`] for more than is owed, or far more than all that there is.
+    /// [`SwapError::Closed`] for a paused protocol, [`SwapError::ZeroOutput`] for an amount that is too small to be
+    /// stored, [`SwapError::LimitExceeded`] above the debt, or far above the totals.
     pub fn pay_in(&mut self, now: u64, deposit: U256, payback: U256) -> Result<(), SwapError> {
         let prices = self.prices(now)?;
         if !deposit.is_zero() {
@@ -204,11 +206,11 @@ impl Token {
         self.settle(now, prices, false)
     }
 
-    /// Withdraws and borrows, both in atomic units.
+    /// Withdraws and borrows, in atomic units.
     ///
     /// # Errors
-    /// As [`Token::pay_in`]; [`SwapError::LimitExceeded`] beyond a limit, the utilisation at which nothing is lent, or what the
-    /// layer holds.
+    /// As [`Token::pay_in`]; [`SwapError::LimitExceeded`] above a limit, above the maximum utilisation, or above the
+    /// layer's balance.
     pub fn pay_out(&mut self, now: u64, withdraw: U256, borrow: U256) -> Result<(), SwapError> {
         let prices = self.prices(now)?;
         let paid = withdraw.saturating_add(borrow);
@@ -251,7 +253,7 @@ impl Token {
         self.settle(now, prices, !borrow.is_zero())
     }
 
-    /// The total after an addition. Sizes are bounded first, so that nothing above can overflow.
+    /// Computes the total after an addition. Amounts are bounded first, so nothing here can overflow.
     fn add(&self, from: usize, interest: bool, raw: U256, round_up: bool) -> Result<U256, SwapError> {
         let (at, before) = total(self.total_amounts, from, interest);
         let most = before.saturating_mul(U256::from(MOST_GROWTH));
@@ -276,8 +278,8 @@ impl Token {
         if word == self.total_amounts { Err(TOO_SMALL) } else { Ok(word) }
     }
 
-    /// Checks the utilisation, and stores prices and utilisation where the layer would. The rate that it also stores counts only
-    /// from the next second on.
+    /// Checks the utilisation, and stores prices and utilisation like the layer. The interest rate that the layer also
+    /// stores takes effect only from the next second.
     fn settle(&mut self, now: u64, prices: ExchangePrices, borrows: bool) -> Result<(), SwapError> {
         let four = U256::from(FOUR);
         let sum = |from: usize, price: U256| {
@@ -337,13 +339,13 @@ impl Token {
         Ok(())
     }
 
-    /// The stored utilisation, in hundredths of a percent.
+    /// Returns the stored utilisation, in basis points.
     pub fn utilization(&self) -> u64 {
         small_bits(self.exchange_prices, 30, 14)
     }
 }
 
-/// A protocol's word, if the protocol is known and not paused.
+/// Returns a protocol's word, if the protocol is known and not paused.
 fn open(word: U256) -> Result<U256, SwapError> {
     if word.is_zero() || word.bit(255) { Err(SwapError::Closed) } else { Ok(word) }
 }

@@ -1,4 +1,4 @@
-//! What both kinds of pools read of the liquidity layer, and which of its logs change that.
+//! Reads of the liquidity layer shared by both products, and the layer's relevant logs.
 
 use alloy_primitives::{Address, B256, Log, U256, address, keccak256};
 use alloy_sol_types::{SolEvent, SolValue, sol};
@@ -35,16 +35,16 @@ sol! {
     function getEthBalance(address owner) external view returns (uint256);
 }
 
-/// The liquidity layer on mainnet. Source: Fluid's deployment list.
+/// Liquidity layer on mainnet. Source: Fluid's deployment list.
 pub const LIQUIDITY: Address = address!("52Aa899454998Be5b000Ad077a46Bbe360F4e497");
-/// Native ether, as Fluid writes it.
+/// Native ether in Fluid's notation.
 pub(super) const ETHER: Address = address!("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE");
 
-/// Logs of the layer that are about one token, which is their first topic but one (the second of `LogOperate`).
+/// Logs of the layer about one token, which is their first indexed argument (the second of `LogOperate`).
 pub(super) const OPERATE: B256 = LogOperate::SIGNATURE_HASH;
 pub(super) const EXCHANGE_PRICES_UPDATED: B256 = LogUpdateExchangePrices::SIGNATURE_HASH;
 pub(super) const REVENUE_COLLECTED: B256 = LogCollectRevenue::SIGNATURE_HASH;
-/// Rare logs of the layer, after which everything is read again.
+/// Rare logs of the layer that require a full reading.
 pub(super) const STATUS_CHANGED: B256 = LogChangeStatus::SIGNATURE_HASH;
 pub(super) const TOKENS_CONFIGURED: B256 = LogUpdateTokenConfigs::SIGNATURE_HASH;
 pub(super) const SUPPLY_CONFIGURED: B256 = LogUpdateUserSupplyConfigs::SIGNATURE_HASH;
@@ -62,10 +62,10 @@ const TOTAL_AMOUNTS: u64 = 7;
 const USER_SUPPLY: u64 = 8;
 const USER_BORROW: u64 = 9;
 const CONFIGS: u64 = 11;
-/// The layer's status while it is paused.
+/// Status of the paused layer.
 const PAUSED: u64 = 2;
 
-/// Whether a log of the layer changes what these tokens, or every protocol, may do there.
+/// Tells whether a log of the layer concerns one of these tokens, or all protocols.
 pub(super) fn matters(log: &Log, tokens: &[Address]) -> bool {
     let topics = log.topics();
     let about = |place: usize| topics.get(place).is_some_and(|topic| tokens.contains(&Address::from_word(*topic)));
@@ -76,7 +76,7 @@ pub(super) fn matters(log: &Log, tokens: &[Address]) -> bool {
     }
 }
 
-/// The slot of a mapping's value.
+/// Computes the slot of a mapping's value.
 fn mapped(slot: B256, key: Address) -> B256 {
     keccak256((key, slot).abi_encode())
 }
@@ -85,17 +85,17 @@ pub(super) fn slot(number: u64) -> B256 {
     B256::from(U256::from(number))
 }
 
-/// A word of a contract's storage.
+/// Reads a word of a contract's storage.
 pub(super) fn word(contract: Address, slot: B256, reading: &mut Reading) -> Result<U256, Stop> {
     reading.ask(contract, &readFromStorageCall { slot })
 }
 
-/// Whether the layer is paused.
+/// Reads whether the layer is paused.
 pub(super) fn paused(reading: &mut Reading) -> Result<bool, Stop> {
     Ok(word(LIQUIDITY, slot(STATUS), reading)? == U256::from(PAUSED))
 }
 
-/// What a protocol has of a token in the layer, and the token's decimals, which are asked where they are not known.
+/// Reads a protocol's supply and debt of a token in the layer, and the token's decimals unless known.
 pub(super) fn token(
     token: Address,
     user: Address,
@@ -120,7 +120,7 @@ pub(super) fn token(
         return Err(reading.impossible("decimals that the liquidity layer does not list"));
     }
     let (exchange_prices, configs) = (exchange_prices?, configs?);
-    // the flag says whether the token has a limit of its own
+    // a flag tells whether the token has a limit of its own
     let own = exchange_prices.bit(249);
     let max_utilization = if own { u16::try_from(configs & U256::from(0x3fff)).unwrap_or(10_000) } else { 10_000 };
     let (total_amounts, supply, borrow, held) = (total_amounts?, supply?, borrow?, held?);

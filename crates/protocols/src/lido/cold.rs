@@ -1,4 +1,4 @@
-//! Following of Lido's two contracts, which are fixed: the staked token, and the wrapper that listens to it.
+//! Following of Lido's two fixed contracts: stETH, and the wrapper wstETH, which listens to it.
 
 use alloy_primitives::{Address, B256, Log, U256, address};
 use alloy_sol_types::{SolEvent, sol};
@@ -35,7 +35,7 @@ sol! {
     event Resumed();
 }
 
-/// Events of stETH after which its shares are worth something else, or the staking status changes.
+/// Events of stETH that change the worth of a share or the staking status.
 const TOPICS: &[B256] = &[
     Submitted::SIGNATURE_HASH,
     TokenRebased::SIGNATURE_HASH,
@@ -55,7 +55,7 @@ const TOPICS: &[B256] = &[
     Resumed::SIGNATURE_HASH,
 ];
 
-/// Describes staking, or the wrapper, as a product.
+/// Record of staking, or of the wrapper.
 #[derive(Clone, Copy, Debug)]
 pub struct Lido {
     product: Product,
@@ -63,10 +63,10 @@ pub struct Lido {
     coins: [Address; 2],
 }
 
-/// Staking: ether for stETH.
+/// Staking: ether to stETH.
 pub static LIDO_STETH: Lido = Lido { product: Product::LidoSteth, pool: STETH, coins: [NATIVE_ETHER, STETH] };
 
-/// Wrapping: stETH for wstETH, and back.
+/// Wrapping: stETH to wstETH, and back.
 pub static LIDO_WSTETH: Lido = Lido { product: Product::LidoWsteth, pool: WSTETH, coins: [STETH, WSTETH] };
 
 impl Lido {
@@ -74,7 +74,7 @@ impl Lido {
         self.product == Product::LidoSteth
     }
 
-    /// Tells whether a coin is stETH, which counts in shares.
+    /// Returns `Some` for stETH, which counts in shares.
     fn keeps(&self, coin: u8) -> Option<()> {
         (coin == u8::from(self.stakes())).then_some(())
     }
@@ -127,7 +127,7 @@ impl Protocol for Lido {
         STETH.into()
     }
 
-    /// The stake limit grows by the block.
+    /// Returns true: the stake limit grows with each block.
     fn depends_on_time(&self, _state: &State) -> bool {
         true
     }
@@ -155,7 +155,7 @@ impl Protocol for Lido {
         after.unwrap_or(state).shares_behind(amount).ok()
     }
 
-    /// Staking mints the shares of the ether.
+    /// Staking mints the shares of the ether paid in.
     fn shares_paid(&self) -> SharesPaid {
         if self.stakes() { SharesPaid::OfAmountIn } else { SharesPaid::OfAmountOut }
     }

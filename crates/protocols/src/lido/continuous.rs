@@ -1,11 +1,11 @@
-//! Lido as the optimiser sees it: fixed rates within a block.
+//! Lido's curve for the optimiser: fixed rates within a block.
 
 use braid_primitives::ExecutionBlock;
 
 use super::{State, gas};
 use crate::continuous::{PairCurve, fixed_rate};
 
-/// Returns both directions in a block; one that is closed has none.
+/// Returns the curve of both directions in a block; a closed direction has none.
 pub(crate) fn pair_curve(state: &State, stakes: bool, at: &ExecutionBlock) -> Option<PairCurve> {
     let shares_per_ether = f64::from(state.total_shares) / f64::from(state.total_pooled_ether_wei);
     if state.stopped || !shares_per_ether.is_finite() || shares_per_ether <= 0.0 {

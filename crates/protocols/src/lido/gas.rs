@@ -1,11 +1,12 @@
-//! What staking, wrapping and unwrapping cost, in gas units, as part of a route that the proxy runs: the contracts' own work and the
-//! transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
+//! Gas units of staking, wrapping and unwrapping, as part of a route that the proxy runs: the contracts' own work and
+//! the transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
 //!
-//! Measured on the local chain's contracts; `crates/execution/tests/it/vaults.rs` holds whole routes to their receipts.
+//! Measured on the local chain's contracts. `crates/execution/tests/it/vaults.rs` compares whole routes with their
+//! receipts.
 
-/// `submit`: limit, totals and shares written, two logs, and what the shares are worth asked.
+/// `submit`: limit, totals and shares written, two logs, and a read of the shares' worth.
 pub const STAKE_GAS_UNITS: u64 = 66_000;
-/// `wrap`: wrapped tokens minted, shares moved.
+/// `wrap`: mints wstETH, moves shares.
 pub const WRAP_GAS_UNITS: u64 = 44_000;
-/// `unwrap`: wrapped tokens burnt, shares moved.
+/// `unwrap`: burns wstETH, moves shares.
 pub const UNWRAP_GAS_UNITS: u64 = 42_000;

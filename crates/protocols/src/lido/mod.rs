@@ -1,7 +1,8 @@
-//! Lido: ether staked for stETH, stETH wrapped into wstETH and back.
+//! Lido: staking ether for stETH, wrapping stETH as wstETH, and unwrapping.
 //!
-//! An account of stETH counts shares of the pooled ether; an amount of stETH is nominal and every step between the two
-//! rounds down. Sources: `Lido.sol`, `StETH.sol`, `WstETH.sol`, `StakeLimitUtils.sol` (lidofinance/core).
+//! An stETH account stores shares of the pooled ether. An amount of stETH is nominal, and every conversion between
+//! amount and shares rounds down. Sources: `Lido.sol`, `StETH.sol`, `WstETH.sol`, `StakeLimitUtils.sol`
+//! (lidofinance/core).
 
 mod cold;
 mod continuous;
@@ -18,42 +19,43 @@ use crate::{After, Swap, SwapError};
 pub use cold::{LIDO_STETH, LIDO_WSTETH, Lido, STETH, WSTETH};
 pub use step::{STAKE_OPCODE, UNWRAP_OPCODE, WRAP_OPCODE};
 
-/// What staking and wrapping depend on.
+/// State that staking and wrapping depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Ether that the shares stand for, in wei: `getTotalPooledEther` without `getExternalEther`.
+    /// Ether behind the internal shares, in wei: `getTotalPooledEther` less `getExternalEther`.
     pub total_pooled_ether_wei: U256,
-    /// The shares: `getTotalShares` without `getExternalShares`, which follow the same rate and do not make it.
+    /// Internal shares: `getTotalShares` less `getExternalShares`. External shares follow the same rate but do not
+    /// determine it.
     pub total_shares: U256,
-    /// What may be staked.
+    /// Limit of staking.
     pub stake_limit: StakeLimit,
-    /// Whether stETH does not move at all.
+    /// Whether transfers of stETH are stopped.
     pub stopped: bool,
 }
 
-/// What may be staked, and how it grows back.
+/// Limit of staking, and its recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StakeLimit {
-    /// Nothing: staking is paused.
+    /// Staking is paused.
     Paused,
-    /// Everything: no limit is set.
+    /// No limit is set.
     Unlimited,
-    /// So much at a block, more with each block since, up to a maximum.
+    /// A limit that recovers with each block, up to a maximum.
     Limited {
-        /// The limit after the last stake, in wei.
+        /// Limit after the last stake, in wei.
         previous_wei: U256,
-        /// The block of that.
+        /// Block of the last stake.
         previous_block: u64,
-        /// What each block adds, in wei: the maximum divided by the blocks that it takes to grow back, rounded down.
+        /// Recovery per block, in wei: the maximum divided by the number of blocks to recover, rounded down.
         growth_per_block_wei: U256,
-        /// The most that it grows to, in wei.
+        /// Maximum limit, in wei.
         max_wei: U256,
     },
 }
 
 impl StakeLimit {
-    /// What may be staked in a block. Source: `StakeLimitUtils.calculateCurrentStakeLimit`.
+    /// Returns the limit at a block, in wei. Source: `StakeLimitUtils.calculateCurrentStakeLimit`.
     pub fn current_wei(&self, at: &ExecutionBlock) -> U256 {
         match *self {
             Self::Paused => U256::ZERO,
@@ -64,7 +66,7 @@ impl StakeLimit {
                 if previous_wei < max_wei {
                     previous_wei.saturating_add(change).min(max_wei)
                 } else {
-                    // a maximum that was lowered is approached from above
+                    // a limit above a lowered maximum falls towards it
                     previous_wei.saturating_sub(change).max(max_wei)
                 }
             }
@@ -85,12 +87,13 @@ impl StakeLimit {
 }
 
 impl State {
-    /// The stETH that staking ether gives, `submit`: what the shares minted are worth afterwards, in nominal wei.
+    /// Computes the stETH minted for ether by `submit`: the worth of the minted shares afterwards, in nominal wei,
+    /// rounded down.
     ///
     /// # Errors
-    /// - [`SwapError::Closed`] while staking is paused or nothing was ever staked.
+    /// - [`SwapError::Closed`] if staking is paused, or nothing was ever staked.
     /// - [`SwapError::LimitExceeded`] above the stake limit of the block.
-    /// - [`SwapError::ZeroOutput`] when no share would be minted.
+    /// - [`SwapError::ZeroOutput`] if no share would be minted.
     pub fn stake(&self, at: &ExecutionBlock, ether_wei: U256) -> Result<(U256, Self), SwapError> {
         if ether_wei.is_zero() {
             return Err(SwapError::ZeroAmount);
@@ -117,16 +120,16 @@ impl State {
         if steth.is_zero() { Err(SwapError::ZeroOutput) } else { Ok((steth, after)) }
     }
 
-    /// The wstETH for stETH, `WstETH.wrap`: one for each share that the amount stands for.
+    /// Computes the wstETH for stETH by `WstETH.wrap`: the number of shares of the amount, rounded down.
     ///
     /// # Errors
-    /// [`SwapError::ZeroOutput`] below one share; [`SwapError::Closed`] when nothing was ever staked.
+    /// [`SwapError::ZeroOutput`] below one share; [`SwapError::Closed`] if nothing was ever staked.
     pub fn wrap(&self, steth: U256) -> Result<U256, SwapError> {
         self.open()?;
         positive(self.shares_of(steth)?)
     }
 
-    /// The stETH for wstETH, `WstETH.unwrap`: what so many shares stand for, in nominal wei.
+    /// Computes the stETH for wstETH by `WstETH.unwrap`: the worth of that many shares, in nominal wei, rounded down.
     ///
     /// # Errors
     /// As [`State::wrap`].
@@ -135,7 +138,7 @@ impl State {
         positive(self.pooled_ether_of(wsteth)?)
     }
 
-    /// Staking, or wrapping (coin 0 in) and unwrapping; each as the step of the proxy accounts for it.
+    /// Computes staking, or wrapping (coin 0 in) and unwrapping, with the amount out that the proxy's step counts.
     pub(crate) fn swap(
         &self,
         stakes: bool,
@@ -148,7 +151,7 @@ impl State {
                 let (steth, after) = self.stake(at, amount_in)?;
                 (steth, gas::STAKE_GAS_UNITS, after)
             }
-            // leaving takes days, in a queue
+            // stETH is redeemed only through a queue, which takes days
             (true, _) => return Err(SwapError::UnknownCoin { coin_in, coin_out: 0 }),
             (false, 0) => (self.wrap(amount_in)?, gas::WRAP_GAS_UNITS, *self),
             (false, _) => (self.unwrap(amount_in)?, gas::UNWRAP_GAS_UNITS, *self),
@@ -156,11 +159,11 @@ impl State {
         Ok(Swap { amount_out, gas_units, after: After::Lido(after) })
     }
 
-    /// What a holder of none gains by a transfer of an amount: it moves the shares that the amount stands for, and they are worth
-    /// up to two wei less. One who holds some gains that, or one wei more.
+    /// Returns the balance that an account without stETH gains from a transfer of an amount. The transfer moves the
+    /// amount's shares, and their worth is up to two wei less. An account with stETH gains the same or one wei more.
     ///
     /// # Errors
-    /// [`SwapError::Overflow`] for amounts that the contract does not take.
+    /// [`SwapError::Overflow`] for amounts that the contract refuses.
     pub fn arrives(&self, steth: U256) -> Result<U256, SwapError> {
         self.pooled_ether_of(self.shares_of(steth)?)
     }
@@ -169,27 +172,28 @@ impl State {
         if self.stopped { Err(SwapError::Closed) } else { Ok(()) }
     }
 
-    /// `getSharesByPooledEth`.
+    /// Computes `getSharesByPooledEth`, rounded down.
     pub(crate) fn shares_of(&self, ether_wei: U256) -> Result<U256, SwapError> {
         in_range(ether_wei)?;
         scale(ether_wei, self.total_shares, self.total_pooled_ether_wei)
     }
 
-    /// The shares that are worth an amount, where it is what shares are worth and a share is worth more than a wei.
+    /// Returns the shares whose worth is exactly an amount; it requires that the amount is the worth of some shares and
+    /// a share is worth more than one wei.
     pub(crate) fn shares_behind(&self, steth: U256) -> Result<U256, SwapError> {
         let shares = self.shares_of(steth)?;
         let short = self.pooled_ether_of(shares)? < steth;
         Ok(if short { shares.saturating_add(U256::ONE) } else { shares })
     }
 
-    /// `getPooledEthByShares`.
+    /// Computes `getPooledEthByShares`, rounded down.
     pub(crate) fn pooled_ether_of(&self, shares: U256) -> Result<U256, SwapError> {
         in_range(shares)?;
         scale(shares, self.total_pooled_ether_wei, self.total_shares)
     }
 }
 
-/// The contract takes amounts below 2^128 − 1.
+/// Checks that an amount is below 2^128 − 1, which the contract requires.
 fn in_range(amount: U256) -> Result<(), SwapError> {
     if amount < U256::from(u128::MAX) { Ok(()) } else { Err(SwapError::Overflow { amount_in: amount }) }
 }
@@ -198,7 +202,7 @@ fn positive(amount: U256) -> Result<U256, SwapError> {
     if amount.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(amount) }
 }
 
-/// `amount · numerator / denominator`, rounded down.
+/// Computes `amount · numerator / denominator`, rounded down.
 fn scale(amount: U256, numerator: U256, denominator: U256) -> Result<U256, SwapError> {
     let product: U512 = amount.widening_mul(numerator);
     let quotient = product.checked_div(U512::from(denominator)).ok_or(SwapError::Closed)?;

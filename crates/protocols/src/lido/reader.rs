@@ -1,5 +1,5 @@
-//! Reads Lido in one round. The rate is that of the shares that stand for pooled ether ("internal"), as `getSharesByPooledEth`
-//! computes; before vaults could mint shares of their own, all were.
+//! Reads Lido in one round. The rate is that of the internal shares, as in `getSharesByPooledEth`. Before vaults could
+//! mint external shares, all shares were internal.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::sol;
@@ -16,17 +16,17 @@ sol! {
     function stETH() external view returns (address);
 }
 
-/// An amount so large that the rate's last digit shows, and below 2^128.
+/// Amount large enough to reveal the rate's last digit, and below 2^128.
 const PROBE: U256 = U256::from_limbs([0x1234_5678_9abc_def1, 0x0fed_cba9_8765_4321, 0, 0]);
 
-/// Reads either pool.
+/// Reads the state of either pool.
 pub(super) fn read(pool: Address, reading: &mut Reading) -> Result<State, Stop> {
     let totals = reading.words(STETH, ["getTotalPooledEther()", "getTotalShares()", "isStopped()"]);
     let by_shares = reading.ask(STETH, &getPooledEthBySharesCall { shares: PROBE });
     let by_ether = reading.ask(STETH, &getSharesByPooledEthCall { ether_: PROBE });
     let limit = reading.ask(STETH, &getStakeLimitFullInfoCall {});
     let wraps = if pool == WSTETH { reading.ask(WSTETH, &stETHCall {}) } else { Ok(STETH) };
-    // the contract of the years before has no such functions
+    // older versions of the contract lack these functions
     let external = reading.try_ask(STETH, &getExternalEtherCall {});
     let external_shares = reading.try_ask(STETH, &getExternalSharesCall {})?.unwrap_or_default();
     let (external_ether, [ether, shares, stopped]) = (external?.unwrap_or_default(), totals?);

@@ -1,17 +1,17 @@
-//! The steps that stake, wrap and unwrap.
+//! Steps that stake, wrap and unwrap.
 
 use crate::{StepCode, step::Funding};
 
-/// Opcode of the step that stakes.
+/// Opcode of staking.
 pub const STAKE_OPCODE: u8 = 0x50;
 
-/// Opcode of the step that wraps.
+/// Opcode of wrapping.
 pub const WRAP_OPCODE: u8 = 0x51;
 
-/// Opcode of the step that unwraps.
+/// Opcode of unwrapping.
 pub const UNWRAP_OPCODE: u8 = 0x52;
 
-/// No operands: the contracts are known.
+/// Encodes the step. There are no operands, because the proxy knows the contracts.
 pub(crate) fn step_code(stakes: bool, coin_in: u8) -> StepCode {
     let (opcode, funding) = match (stakes, coin_in) {
         (true, _) => (STAKE_OPCODE, Funding::Ether),

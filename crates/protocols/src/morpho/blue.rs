@@ -1,38 +1,39 @@
-//! Markets of Morpho Blue: what suppliers own, and what time adds to it.
+//! Markets of Morpho Blue: suppliers' assets, and interest.
 //!
-//! Source: `Morpho.sol`, `MathLib.sol`, `SharesMathLib.sol` (npm `@morpho-org/morpho-blue` 1.0.0, deployed at [`MORPHO_BLUE`]).
+//! Source: `Morpho.sol`, `MathLib.sol`, `SharesMathLib.sol` (npm `@morpho-org/morpho-blue` 1.0.0, deployed at
+//! [`MORPHO_BLUE`]).
 
 use alloy_primitives::{Address, B256, U256, address};
 use serde::{Deserialize, Serialize};
 
 use super::Irm;
 
-/// The contract that holds every market. Source: Morpho's deployment list.
+/// Contract of all markets. Source: Morpho's deployment list.
 pub const MORPHO_BLUE: Address = address!("BBBBBbbBBb9cC5e90e3b3Af64bdAF62C37EEFFCb");
 
 pub(super) const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 const VIRTUAL_SHARES: U256 = U256::from_limbs([1_000_000, 0, 0, 0]);
 const VIRTUAL_ASSETS: U256 = U256::ONE;
 
-/// The part of a market that suppliers depend on, as stored.
+/// Stored state of a market, as far as suppliers depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Market {
-    /// Assets supplied, interest included.
+    /// Supplied assets, including interest.
     pub supply_assets: u128,
-    /// Shares of them.
+    /// Supply shares.
     pub supply_shares: u128,
-    /// Assets lent out, interest included.
+    /// Borrowed assets, including interest.
     pub borrow_assets: u128,
-    /// When interest was last added, unix seconds.
+    /// Last accrual of interest, in unix seconds.
     pub last_update: u64,
-    /// The protocol's part of the interest, in wad.
+    /// Protocol's part of the interest, in wad.
     pub fee_wad: u64,
-    /// What borrowers pay.
+    /// Interest rate model.
     pub irm: Irm,
 }
 
 impl Market {
-    /// The market with interest up to a time. `None` where the contract reverts.
+    /// Returns the market with interest up to a time. `None` where the contract reverts.
     pub fn accrued(&self, now: u64) -> Option<Self> {
         let elapsed = now.checked_sub(self.last_update)?;
         let mut market = Self { last_update: now, ..*self };
@@ -53,7 +54,7 @@ impl Market {
         Some(market)
     }
 
-    /// What is not lent out.
+    /// Returns the assets that are not borrowed.
     pub const fn liquidity(&self) -> u128 {
         self.supply_assets.saturating_sub(self.borrow_assets)
     }
@@ -83,31 +84,31 @@ impl Market {
     }
 }
 
-/// What one supplier has in a market.
+/// Position of one supplier in a market.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holding {
     /// The market's id.
     pub id: B256,
     /// The market.
     pub market: Market,
-    /// The supplier's shares of it.
+    /// The supplier's shares.
     pub shares: u128,
-    /// The most that a vault lets itself supply there, in assets; zero where nothing more goes in.
+    /// The vault's own supply cap for the market, in assets; zero if it supplies no more.
     pub cap_assets: U256,
 }
 
 impl Holding {
-    /// The holding with interest up to a time.
+    /// Returns the position with interest up to a time.
     pub(super) fn accrued(&self, now: u64) -> Option<Self> {
         Some(Self { market: self.market.accrued(now)?, ..*self })
     }
 
-    /// What the shares are worth, rounded down.
+    /// Computes the worth of the shares, rounded down.
     pub(super) fn assets(&self) -> Option<U256> {
         self.market.assets_down(U256::from(self.shares))
     }
 
-    /// What may still be supplied under the vault's cap.
+    /// Computes the remaining supply under the vault's cap.
     pub(super) fn suppliable(&self) -> Option<U256> {
         if self.cap_assets.is_zero() {
             return Some(U256::ZERO);
@@ -115,12 +116,12 @@ impl Holding {
         Some(self.cap_assets.saturating_sub(self.market.assets_up(U256::from(self.shares))?))
     }
 
-    /// What can be taken out now, where `at_hand` of the asset lies in the contract.
+    /// Computes the maximum withdrawal now, if the contract holds `at_hand` of the asset.
     pub(super) fn withdrawable(&self, at_hand: U256) -> Option<U256> {
         Some(self.assets()?.min(U256::from(self.market.liquidity())).min(at_hand))
     }
 
-    /// Supplies assets; the shares minted. The market's interest is up to date.
+    /// Supplies assets and returns the minted shares. Requires accrued interest.
     pub(super) fn supply(&mut self, assets: U256) -> Option<U256> {
         let shares = self.market.shares_down(assets)?;
         let (minted, added) = (u128::try_from(shares).ok()?, u128::try_from(assets).ok()?);
@@ -130,7 +131,8 @@ impl Holding {
         Some(shares)
     }
 
-    /// Withdraws assets. `None` where the contract reverts: more than is owned, or than is not lent out.
+    /// Withdraws assets. `None` where the contract reverts: above the supplier's assets, or above the liquidity.
+    /// Requires accrued interest.
     pub(super) fn withdraw(&mut self, assets: U256) -> Option<()> {
         let burnt = u128::try_from(self.market.shares_up(assets)?).ok()?;
         let taken = u128::try_from(assets).ok()?;
@@ -149,7 +151,7 @@ fn div_up(numerator: U256, denominator: U256) -> Option<U256> {
     numerator.checked_add(denominator.checked_sub(U256::ONE)?)?.checked_div(denominator)
 }
 
-/// `e^(rate · seconds) − 1` by the first three terms, each rounded down. Source: `MathLib.wTaylorCompounded`.
+/// Computes `e^(rate · seconds) − 1` by the first three terms, each rounded down. Source: `MathLib.wTaylorCompounded`.
 fn compounded(rate: U256, seconds: u64) -> Option<U256> {
     let first = rate.checked_mul(U256::from(seconds))?;
     let second = first.checked_mul(first)? / (WAD * U256::from(2));

@@ -13,14 +13,16 @@ use crate::{
     answers::{Answers, Question, ask},
     continuous::PairCurve,
     reading::reader_of,
-    vault::{self, ASSET_COIN, Before, Does, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
+    vault::{
+        self, ASSET_COIN, Action, EarlierTrades, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code,
+    },
 };
 
 sol! {
     event CreateMetaMorpho(address indexed metaMorpho, address indexed caller, address initialOwner, uint256 initialTimelock, address indexed asset, string name, string symbol, bytes32 salt);
     function isMetaMorpho(address target) external view returns (bool);
 
-    // of a vault
+    // events of a vault
     event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares);
     event UpdateLastTotalAssets(uint256 updatedTotalAssets);
     event AccrueFee(uint256 newTotalAssets, uint256 feeShares);
@@ -32,7 +34,7 @@ sol! {
     event ReallocateWithdraw(address indexed caller, bytes32 indexed id, uint256 withdrawnAssets, uint256 withdrawnShares);
 }
 
-/// Events of Morpho Blue, each with a market's id as its first topic.
+/// Events of Morpho Blue; the first indexed argument of each is a market's id.
 mod blue_events {
     alloy_sol_types::sol! {
         event AccrueInterest(bytes32 indexed id, uint256 prevBorrowRate, uint256 interest, uint256 feeShares);
@@ -65,7 +67,7 @@ const TOPICS: &[B256] = &[
     blue_events::SetFee::SIGNATURE_HASH,
 ];
 
-/// The record of Morpho's vaults of the first kind.
+/// Record of MetaMorpho vaults.
 #[derive(Clone, Copy, Debug)]
 pub struct MorphoProtocol {
     product: Product,
@@ -180,13 +182,13 @@ impl Protocol for MorphoProtocol {
     }
 
     fn lenders<'a>(&self, pool: Address, state: &'a Self::State, coin_in: u8, gas_units: u64) -> Vec<Lender<'a>> {
-        let does = Does::Trades { deposits: coin_in == ASSET_COIN, gas_units };
-        vec![Lender { vault: pool, lends: Lends::MetaMorpho(state), does }]
+        let action = Action::Trades { deposits: coin_in == ASSET_COIN, gas_units };
+        vec![Lender { vault: pool, lends: Lends::MetaMorpho(state), action }]
     }
 }
 
 impl VaultProtocol for MorphoProtocol {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         state.rate(at, before)
     }
 
@@ -194,7 +196,7 @@ impl VaultProtocol for MorphoProtocol {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
         let (amount_out, visited) = state.swap(at, before, trade.deposits, trade.amount_in)?;
@@ -205,7 +207,7 @@ impl VaultProtocol for MorphoProtocol {
         gas::preview_gas_units(state)
     }
 
-    /// Nearly all is the first question's.
+    /// Returns the cost of all previews: nearly all of it belongs to the first call.
     fn rate_gas_units(&self, state: &Self::State) -> u64 {
         self.preview_gas_units(state).saturating_add(gas::PROVIDED_GAS_UNITS)
     }
@@ -218,11 +220,11 @@ impl VaultProtocol for MorphoProtocol {
         Some(Lends::MetaMorpho(state))
     }
 
-    fn ask_maker(&self, factory: Address, vault: Address, _asset: Address) -> Question {
+    fn ask_factory(&self, factory: Address, vault: Address, _asset: Address) -> Question {
         ask(factory, &isMetaMorphoCall { target: vault })
     }
 
-    fn is_made(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
+    fn is_created(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
         answers.try_next::<isMetaMorphoCall>() == Some(true)
     }
 }

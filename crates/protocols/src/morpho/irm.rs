@@ -1,27 +1,27 @@
-//! What borrowers pay: the adaptive curve of Morpho's interest rate model.
+//! Borrow rate: the adaptive curve of Morpho's interest rate model.
 //!
-//! Source: `AdaptiveCurveIrm.sol`, `ExpLib.sol`, `ConstantsLib.sol` (morpho-blue-irm, deployed at [`ADAPTIVE_CURVE_IRM`]). Everything
-//! is a signed number in wad, divisions go towards zero; magnitudes stay far below 2^127 for every rate that the model lets a market
-//! have.
+//! Source: `AdaptiveCurveIrm.sol`, `ExpLib.sol`, `ConstantsLib.sol` (morpho-blue-irm, deployed at
+//! [`ADAPTIVE_CURVE_IRM`]). Values are signed numbers in wad, divided towards zero. Their magnitude stays far below
+//! 2^127 for every rate that the model allows.
 
 use alloy_primitives::{Address, U256, address};
 use serde::{Deserialize, Serialize};
 
-/// The interest rate model of nearly every market. Source: Morpho's deployment list.
+/// Interest rate model of nearly every market. Source: Morpho's deployment list.
 pub const ADAPTIVE_CURVE_IRM: Address = address!("870aC11D48B15DB9a138Cf899d20F13F79Ba00BC");
 
-/// How a market's interest follows from its use.
+/// Interest rate model of a market.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Irm {
     /// No interest.
     None,
-    /// The adaptive curve, with the rate at target utilisation that it last stored, per second in wad; 0 before the first.
+    /// Adaptive curve, with the last stored rate at target utilisation, per second in wad; 0 before the first update.
     AdaptiveCurve {
-        /// See above.
+        /// Rate at target, see above.
         rate_at_target_wad: u64,
     },
-    /// As much a year as is used: the model that Morpho Blue's own package brings for tests (`IrmMock`).
+    /// An annual rate equal to the utilisation: the model in Morpho Blue's own package for tests (`IrmMock`).
     Utilisation,
 }
 
@@ -36,11 +36,11 @@ const MAX_RATE_AT_TARGET: i128 = 2 * WAD / YEAR_SECONDS;
 /// ln 2 and ln 1e-18.
 const LN_2: i128 = 693_147_180_559_945_309;
 const LN_WEI: i128 = -41_446_531_673_892_822_312;
-/// Above this exponent every rate is the maximum, since the least grows past it.
+/// Exponent above which every rate is the maximum, because the minimum grows past it.
 const LARGE: i128 = 20 * WAD;
 
 impl Irm {
-    /// The rate that a market pays over a span that ends now, per second in wad. `None` beyond what the contract computes.
+    /// Computes the rate over a period that ends now, per second in wad. `None` beyond the contract's range.
     pub(super) fn borrow_rate(&self, supply: u128, borrow: u128, elapsed_seconds: u64) -> Option<U256> {
         let used = match supply {
             0 => U256::ZERO,
@@ -77,7 +77,7 @@ fn adaptive(start: i128, used: i128, elapsed: i128) -> Option<i128> {
     (slope.checked_mul(error)? / WAD + WAD).checked_mul(average).map(|rate| rate / WAD)
 }
 
-/// The rate at target after an adaptation, within its bounds.
+/// Computes the rate at target after an adaptation, within its bounds.
 fn adapted(start: i128, adaptation: i128) -> Option<i128> {
     if adaptation >= LARGE {
         return (start >= MIN_RATE_AT_TARGET).then_some(MAX_RATE_AT_TARGET);
@@ -86,7 +86,7 @@ fn adapted(start: i128, adaptation: i128) -> Option<i128> {
     Some(moved.clamp(MIN_RATE_AT_TARGET, MAX_RATE_AT_TARGET))
 }
 
-/// `e^x` by halves of ln 2 and a polynomial of the second order; `x` below [`LARGE`].
+/// Computes `e^x` by halves of ln 2 and a polynomial of second order; `x` below [`LARGE`].
 fn exponential(x: i128) -> i128 {
     if x < LN_WEI {
         return 0;

@@ -1,4 +1,4 @@
-//! Prices trades with vaults that lend on Morpho after what the steps of a route did before, in their order.
+//! Trades with vaults that lend on Morpho, computed after the earlier steps of a route, in their order.
 
 use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     SwapError,
-    vault::{Before, Rate, VaultTrade},
+    vault::{EarlierTrades, Rate, VaultTrade},
 };
 
 /// Vaults in a block, after trades of the same transaction.
@@ -21,10 +21,10 @@ struct Joint<'a> {
 }
 
 impl<'a> Joint<'a> {
-    /// Replays trades; those with vaults that do not lend on Morpho move nothing here.
+    /// Replays trades. Trades with vaults that do not lend on Morpho change nothing here.
     ///
     /// # Errors
-    /// [`SwapError`] where a vault refuses its trade.
+    /// [`SwapError`] if a vault refuses its trade.
     fn after(at: &ExecutionBlock, trades: &'a [VaultTrade]) -> Result<Self, SwapError> {
         let mut joint = Self { shared: Shared::at(at.timestamp), vaults_v2: Vec::new() };
         for VaultTrade { address, vault, trade, .. } in trades {
@@ -65,17 +65,18 @@ impl<'a> Joint<'a> {
 }
 
 impl MetaMorpho {
-    /// What a deposit (or a redemption) pays in a block, after trades of the same block, and how many markets of the queue it visits.
+    /// Computes a deposit or a redemption in a block, after trades of the same block, and the number of visited markets
+    /// of the queue.
     ///
     /// # Errors
     /// - [`SwapError::LimitExceeded`] above the caps of the supply queue.
-    /// - [`SwapError::InsufficientLiquidity`] above what can be withdrawn.
-    /// - [`SwapError::ZeroOutput`] when nothing would be paid.
+    /// - [`SwapError::InsufficientLiquidity`] above the liquidity.
+    /// - [`SwapError::ZeroOutput`] if the output rounds to zero.
     /// - [`SwapError::Overflow`] where the contracts' arithmetic reverts.
     pub fn swap(
         &self,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         deposits: bool,
         amount_in: U256,
     ) -> Result<(U256, u64), SwapError> {
@@ -87,11 +88,11 @@ impl MetaMorpho {
         Ok((amount_out, now.visited))
     }
 
-    /// What it converts at in a block, after trades of the same block.
+    /// Computes the conversion rate in a block, after trades of the same block.
     ///
     /// # Errors
     /// As [`Self::swap`].
-    pub(crate) fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    pub(crate) fn rate(&self, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         let joint = Joint::after(at, before.all())?;
         let now = joint.shared.metamorpho(before.vault(), self).ok_or(SwapError::Overflow { amount_in: U256::ZERO })?;
         let shares = now.total_shares.checked_add(self.virtual_shares);
@@ -100,19 +101,19 @@ impl MetaMorpho {
 }
 
 impl VaultV2 {
-    /// What a deposit (or a redemption) pays in a block, after trades of the same transaction, and whether assets move to or from an
-    /// adapter.
+    /// Computes a deposit or a redemption in a block, after trades of the same transaction, and tells whether assets
+    /// move to or from an adapter.
     ///
     /// # Errors
     /// - [`SwapError::Closed`] behind a gate.
     /// - [`SwapError::LimitExceeded`] above a cap.
-    /// - [`SwapError::InsufficientLiquidity`] above what can be taken out.
-    /// - [`SwapError::ZeroOutput`] when nothing would be paid.
+    /// - [`SwapError::InsufficientLiquidity`] above the liquidity.
+    /// - [`SwapError::ZeroOutput`] if the output rounds to zero.
     /// - [`SwapError::Overflow`] where the contracts' arithmetic reverts.
     pub fn swap(
         &self,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         deposits: bool,
         amount_in: U256,
     ) -> Result<(U256, bool), SwapError> {
@@ -123,11 +124,11 @@ impl VaultV2 {
         Ok((amount_out, now.moved))
     }
 
-    /// What it converts at in a block, after trades of the same transaction.
+    /// Computes the conversion rate in a block, after trades of the same transaction.
     ///
     /// # Errors
     /// As [`Self::swap`].
-    pub(crate) fn rate(&self, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    pub(crate) fn rate(&self, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         let joint = Joint::after(at, before.all())?;
         let now = joint.vault_v2(before.vault(), self).ok_or(SwapError::Overflow { amount_in: U256::ZERO })?;
         let shares = now.total_shares.checked_add(self.virtual_shares);

@@ -1,7 +1,7 @@
 //! MetaMorpho vaults: one asset, spread over markets of Morpho Blue.
 //!
-//! Sources: `MetaMorpho.sol` as deployed by the factory of version 1.0, `MetaMorphoV1_1.sol` by that of 1.1. The two differ in what
-//! becomes of a loss: 1.0 lets the price of shares fall, 1.1 remembers it as lost assets and keeps the price.
+//! Sources: `MetaMorpho.sol` as deployed by the factory of version 1.0, `MetaMorphoV1_1.sol` by that of 1.1. They
+//! differ in the treatment of a loss: in 1.0 the share price falls; 1.1 records lost assets and keeps the price.
 
 use std::sync::Arc;
 
@@ -12,31 +12,31 @@ use serde::{Deserialize, Serialize};
 use super::Holding;
 use crate::{SwapError, vault::mul_div};
 
-/// The longest queue that a vault can have. Source: `ConstantsLib.MAX_QUEUE_LENGTH`.
+/// Maximum length of a queue. Source: `ConstantsLib.MAX_QUEUE_LENGTH`.
 pub const MAX_QUEUE: usize = 30;
 
-/// A vault.
+/// State of a vault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetaMorpho {
-    /// Shares in circulation.
+    /// `totalSupply` of shares.
     pub total_shares: U256,
-    /// What the vault held when interest was last taken note of.
+    /// Total assets at the last accrual.
     pub last_total_assets: U256,
-    /// Losses that the price of shares does not know of; `None` in version 1.0, which has no such thing.
+    /// Losses that the share price excludes; `None` in version 1.0, which does not record them.
     pub lost_assets: Option<U256>,
-    /// The owner's part of the interest, in wad.
+    /// Owner's part of the interest, in wad.
     pub fee_wad: U256,
-    /// Virtual shares beside one virtual asset.
+    /// Virtual shares, next to one virtual asset.
     pub virtual_shares: U256,
-    /// The vault's markets, in the order of withdrawals.
+    /// Markets of the vault, in the order of the withdraw queue.
     pub holdings: Arc<[Holding]>,
-    /// The order of supplies, as positions among the holdings.
+    /// Supply queue, as positions among the holdings.
     pub supply_queue: Arc<[u8]>,
-    /// What lies in Morpho Blue of the asset.
+    /// Balance of the asset in Morpho Blue.
     pub morpho_balance_assets: U256,
 }
 
-/// A vault at a time, on the way through trades.
+/// A vault at a time, while trades are applied.
 #[derive(Clone, Debug)]
 pub(super) struct Now<'a> {
     vault: &'a MetaMorpho,
@@ -45,31 +45,31 @@ pub(super) struct Now<'a> {
     pub(super) holdings: ArrayVec<Holding, MAX_QUEUE>,
     at_hand: U256,
     lost_assets: Option<U256>,
-    /// Markets of a queue that the trade came by.
+    /// Number of markets of a queue that the trade visited.
     pub(super) visited: u64,
 }
 
 impl MetaMorpho {
-    /// Whether a vault can be in this state.
+    /// Checks that the state is possible.
     ///
     /// # Errors
-    /// What is impossible about it.
+    /// Describes the violation.
     pub fn validate(&self) -> Result<(), &'static str> {
         if self.holdings.len() > MAX_QUEUE || self.supply_queue.len() > MAX_QUEUE {
             return Err("a queue of more than 30 markets");
         }
         let known = |index: &u8| usize::from(*index) < self.holdings.len();
-        if self.supply_queue.iter().all(known) { Ok(()) } else { Err("a supply to a market that is not there") }
+        if self.supply_queue.iter().all(known) { Ok(()) } else { Err("a supply to a market that does not exist") }
     }
 
-    /// The vault with interest and fee shares up to a time.
+    /// Returns the vault with interest and fee shares up to a time.
     pub(super) fn at(&self, now: u64) -> Option<Now<'_>> {
         let mut now = self.opened(now)?;
         now.accrue()?;
         Some(now)
     }
 
-    /// The vault as it is stored, over markets with interest up to a time.
+    /// Returns the vault as stored, over markets with interest up to a time.
     pub(super) fn opened(&self, now: u64) -> Option<Now<'_>> {
         let holdings = self.holdings.iter().map(|holding| holding.accrued(now)).collect::<Option<_>>()?;
         Some(Now {
@@ -85,7 +85,8 @@ impl MetaMorpho {
 }
 
 impl Now<'_> {
-    /// Takes note of what the markets hold, and mints the fee. Source: `_accruedFeeAndAssets`, in 1.0 `_accruedFeeShares`.
+    /// Accrues the assets of the markets, and mints the fee. Source: `_accruedFeeAndAssets`, in 1.0
+    /// `_accruedFeeShares`.
     pub(super) fn accrue(&mut self) -> Option<()> {
         let mut held = U256::ZERO;
         for holding in &self.holdings {
@@ -108,19 +109,19 @@ impl Now<'_> {
         Some(())
     }
 
-    /// `previewDeposit`.
+    /// Computes `previewDeposit`, rounded down.
     pub(super) fn shares_of(&self, assets: U256) -> Option<U256> {
         let shares = self.total_shares.checked_add(self.vault.virtual_shares)?;
         mul_div(assets, shares, self.total_assets.checked_add(U256::ONE)?)
     }
 
-    /// `previewRedeem`.
+    /// Computes `previewRedeem`, rounded down.
     pub(super) fn assets_of(&self, shares: U256) -> Option<U256> {
         let all = self.total_shares.checked_add(self.vault.virtual_shares)?;
         mul_div(shares, self.total_assets.checked_add(U256::ONE)?, all)
     }
 
-    /// The most that the supply queue takes, in assets.
+    /// Computes the maximum deposit by the supply queue, in assets.
     pub(super) fn suppliable(&self) -> Option<U256> {
         let mut sum = U256::ZERO;
         for index in self.vault.supply_queue.iter() {
@@ -129,7 +130,7 @@ impl Now<'_> {
         Some(sum)
     }
 
-    /// The most that can be withdrawn, in assets.
+    /// Computes the maximum withdrawal, in assets.
     pub(super) fn withdrawable(&self) -> Option<U256> {
         let mut sum = U256::ZERO;
         for holding in &self.holdings {
@@ -138,7 +139,7 @@ impl Now<'_> {
         Some(sum)
     }
 
-    /// Deposits assets or redeems shares; interest is up to date.
+    /// Deposits assets or redeems shares. Requires accrued interest.
     pub(super) fn trade(&mut self, deposits: bool, amount_in: U256) -> Result<U256, SwapError> {
         let overflow = || SwapError::Overflow { amount_in };
         let amount_out = if deposits { self.shares_of(amount_in) } else { self.assets_of(amount_in) };
@@ -162,7 +163,8 @@ impl Now<'_> {
         Ok(amount_out)
     }
 
-    /// Withdraws so many assets; the shares that it burns, rounded up. `None` where the contract reverts; interest is up to date.
+    /// Withdraws assets and returns the burned shares, rounded up. `None` where the contract reverts. Requires accrued
+    /// interest.
     pub(super) fn burn_for(&mut self, assets: U256) -> Option<U256> {
         let all = self.total_shares.checked_add(self.vault.virtual_shares)?;
         let per = self.total_assets.checked_add(U256::ONE)?;
@@ -174,7 +176,7 @@ impl Now<'_> {
         Some(shares)
     }
 
-    /// Along the supply queue, to each market up to its cap. Source: `_supplyMorpho`.
+    /// Supplies along the supply queue, to each market up to its cap. Source: `_supplyMorpho`.
     fn supply(&mut self, amount: U256) -> Result<(), SwapError> {
         let overflow = || SwapError::Overflow { amount_in: amount };
         let mut left = amount;
@@ -195,7 +197,8 @@ impl Now<'_> {
         if left.is_zero() { Ok(()) } else { Err(SwapError::LimitExceeded { limit: amount - left, amount }) }
     }
 
-    /// Along the withdraw queue, from each market what it has; what is left over is the error. Source: `_withdrawMorpho`.
+    /// Withdraws along the withdraw queue, from each market up to its liquidity; the error is the missing amount.
+    /// Source: `_withdrawMorpho`.
     pub(super) fn withdraw(&mut self, amount: U256) -> Result<(), U256> {
         let mut left = amount;
         for holding in &mut self.holdings {

@@ -1,6 +1,7 @@
 //! Morpho: vaults that lend one asset on markets of Morpho Blue.
 //!
-//! Interest is added every second, so that an amount is for a timestamp; everything that it follows from is in the state.
+//! Interest accrues every second, so an amount holds for a timestamp. The state contains everything that it follows
+//! from.
 
 mod blue;
 mod cold;

@@ -1,4 +1,5 @@
-//! Reads a MetaMorpho vault in three rounds: itself, its queues, its markets. What the vault's own previews say is compared.
+//! Reads a MetaMorpho vault in three rounds (the vault, its queues, its markets) and compares the model with the
+//! vault's own previews.
 
 use alloy_primitives::{Address, B256, U256};
 use alloy_sol_types::sol;
@@ -20,10 +21,10 @@ sol! {
     function rateAtTarget(bytes32 id) external view returns (int256);
 }
 
-/// An amount whose conversion shows every digit that matters.
+/// Probe amount whose conversion uses all relevant digits.
 const PROBE: U256 = U256::from_limbs([0xf00d_1234_5678_9abd, 0x0001_0fed_cba9_8765, 0, 0]);
 
-/// What a vault's previews say of the probe.
+/// A vault's previews of the probe.
 pub(super) struct Previews {
     shares: U256,
     assets: U256,
@@ -36,7 +37,7 @@ impl Previews {
         Ok(Self { shares: shares?, assets })
     }
 
-    /// Whether a model says the same of its shares and assets.
+    /// Tells whether a model of shares and assets agrees.
     pub(super) fn agree(
         &self,
         shares_of: impl FnOnce(U256) -> Option<U256>,
@@ -46,16 +47,16 @@ impl Previews {
     }
 }
 
-/// What lies in a contract of an asset.
+/// Reads a contract's balance of an asset.
 pub(super) fn held(asset: Address, owner: Address, reading: &mut Reading) -> Result<U256, Stop> {
     reading.ask(asset, &balanceOfCall { owner })
 }
 
-/// A market.
+/// Reads a market.
 pub(super) fn market(id: B256, reading: &mut Reading) -> Result<Market, Stop> {
     let market = reading.ask(MORPHO_BLUE, &marketCall { id });
     let params = reading.ask(MORPHO_BLUE, &idToMarketParamsCall { id });
-    // only told of its own model's markets
+    // the model returns a rate only for its own markets
     let rate = reading.try_ask(ADAPTIVE_CURVE_IRM, &rateAtTargetCall { id })?;
     let market = market?;
     let irm = match params?.irm {
@@ -64,7 +65,7 @@ pub(super) fn market(id: B256, reading: &mut Reading) -> Result<Market, Stop> {
             let rate = rate.and_then(|rate| u64::try_from(rate).ok());
             Irm::AdaptiveCurve { rate_at_target_wad: rate.ok_or(reading.impossible("a rate out of range"))? }
         }
-        _ => return Err(reading.impossible("a market with an interest rate model that is not known")),
+        _ => return Err(reading.impossible("a market with an unknown interest rate model")),
     };
     let fits = |value: u128| u64::try_from(value).map_err(|_| reading.impossible("a market's number beyond 64 bits"));
     Ok(Market {
@@ -77,12 +78,12 @@ pub(super) fn market(id: B256, reading: &mut Reading) -> Result<Market, Stop> {
     })
 }
 
-/// The shares that a supplier has of a market.
+/// Reads a supplier's shares of a market.
 pub(super) fn shares(id: B256, user: Address, reading: &mut Reading) -> Result<U256, Stop> {
     Ok(reading.ask(MORPHO_BLUE, &positionCall { id, user })?.supplyShares)
 }
 
-/// What a supplier has of a market, where its shares and its cap were asked for.
+/// Builds a supplier's position from the answers about shares and cap.
 pub(super) fn holding(
     id: B256,
     shares: Result<U256, Stop>,
@@ -105,7 +106,7 @@ pub(super) fn read(vault: Address, asset: Address, reading: &mut Reading) -> Res
     let [offset, supplies, withdrawals] = reading.words(vault, views)?;
     let [asset_said, morpho, total_shares, last_total_assets, fee_wad] = itself?;
     if !is(asset_said, asset) {
-        return Err(reading.impossible("another asset than was announced"));
+        return Err(reading.impossible("another asset than announced"));
     }
     if !is(morpho, MORPHO_BLUE) {
         return Err(reading.impossible("another Morpho than Morpho Blue"));
@@ -131,7 +132,7 @@ pub(super) fn read(vault: Address, asset: Address, reading: &mut Reading) -> Res
         fee_wad,
         virtual_shares,
         holdings: holdings.into(),
-        // a market that is not in the withdraw queue is not enabled, and takes nothing
+        // a market outside the withdraw queue is not enabled and takes nothing
         supply_queue: supply?.iter().filter_map(position).collect(),
         morpho_balance_assets: morpho_balance_assets?,
     };

@@ -1,5 +1,5 @@
-//! What the vaults of a route share at Morpho: a market's totals are one thing, whichever vault moved them, and so is a vault that another
-//! one lends to.
+//! State at Morpho that the vaults of a route share: the totals of a market, whichever vault changed them, and a vault
+//! that another vault supplies to.
 
 use alloy_primitives::{Address, B256};
 
@@ -7,18 +7,18 @@ use super::{MetaMorpho, blue::Market, metamorpho};
 
 /// Markets and MetaMorpho vaults in a block, after trades of the same transaction.
 ///
-/// What lies in Morpho of an asset is kept for each vault by itself: it is at least what is not lent out of any one market, so that it never
-/// decides what another vault's trade left.
+/// Morpho's balance of an asset is tracked per vault. It is at least the liquidity of any one market, so other vaults'
+/// trades never make it the limit.
 pub(super) struct Shared<'a> {
-    /// When the transaction runs, unix seconds.
+    /// Block timestamp of the transaction, in unix seconds.
     pub(super) timestamp: u64,
-    /// Markets that a trade moved, with interest.
+    /// Markets that a trade changed, with interest.
     markets: Vec<(B256, Market)>,
     metamorphos: Vec<(Address, metamorpho::Now<'a>)>,
 }
 
 impl<'a> Shared<'a> {
-    /// Starts before any trade.
+    /// Returns the state before any trade.
     pub(super) const fn at(timestamp: u64) -> Self {
         Self { timestamp, markets: Vec::new(), metamorphos: Vec::new() }
     }
@@ -37,14 +37,14 @@ impl<'a> Shared<'a> {
         Some(now)
     }
 
-    /// Brings a market up to what trades left of it.
+    /// Updates a market with the trades so far.
     pub(super) fn bring_up(&self, id: B256, market: &mut Market) {
         if let Some((_, moved)) = self.markets.iter().find(|(known, _)| *known == id) {
             *market = *moved;
         }
     }
 
-    /// Keeps what a trade left of a MetaMorpho vault and of its markets.
+    /// Stores the state of a MetaMorpho vault and of its markets after a trade.
     pub(super) fn keep_metamorpho(&mut self, address: Address, now: metamorpho::Now<'a>) {
         for holding in &now.holdings {
             self.keep_market(holding.id, holding.market);
@@ -52,13 +52,13 @@ impl<'a> Shared<'a> {
         put(&mut self.metamorphos, address, now);
     }
 
-    /// Keeps what a trade left of a market.
+    /// Stores the state of a market after a trade.
     pub(super) fn keep_market(&mut self, id: B256, market: Market) {
         put(&mut self.markets, id, market);
     }
 }
 
-/// Puts a value in the place of the one with the same key, or at the end.
+/// Replaces the value with the same key, or appends it.
 pub(super) fn put<K: PartialEq, V>(list: &mut Vec<(K, V)>, key: K, value: V) {
     match list.iter_mut().find(|(known, _)| *known == key) {
         Some((_, known)) => *known = value,

@@ -1,5 +1,5 @@
-//! What steps share that go through vaults which lend on the same markets of Morpho Blue: the markets' words, and the interest that only
-//! the first of them adds.
+//! Gas savings of steps through vaults that lend on the same markets of Morpho Blue: warm slots of the markets, and
+//! interest that only the first step accrues.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,57 +7,57 @@ use alloy_primitives::{Address, B256};
 
 use super::{Holding, MetaMorpho, VaultV2, gas, vault_v2};
 
-/// What a step does with a vault.
+/// Action of a step on a vault.
 #[derive(Clone, Copy, Debug)]
-pub enum Does {
-    /// Asks what shares are worth.
-    Asks,
-    /// Deposits or redeems, which costs so much as a step of its own.
+pub enum Action {
+    /// Reads the worth of shares.
+    Reads,
+    /// Deposits or redeems, with these gas units as a step of its own.
     Trades { deposits: bool, gas_units: u64 },
 }
 
 /// A vault that lends on Morpho's markets.
 #[derive(Clone, Copy, Debug)]
 pub enum Lends<'a> {
-    /// Of the first kind.
+    /// A MetaMorpho vault.
     MetaMorpho(&'a MetaMorpho),
-    /// Of the second.
+    /// A Vault V2.
     VaultV2(&'a VaultV2),
 }
 
-/// A vault that a step goes by, and what the step does with it.
+/// A vault that a step calls, with the step's action.
 #[derive(Clone, Copy, Debug)]
 pub struct Lender<'a> {
-    /// The vault.
+    /// Address of the vault.
     pub vault: Address,
-    /// What it lends.
+    /// State of the vault.
     pub lends: Lends<'a>,
-    /// What the step does.
-    pub does: Does,
+    /// Action of the step.
+    pub action: Action,
 }
 
-/// The vaults and markets that the steps of a transaction came by.
+/// Vaults and markets that the steps of a transaction called.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lent {
-    /// Vaults that were asked.
+pub(crate) struct WarmMarkets {
+    /// Vaults that were read.
     vaults: BTreeSet<Address>,
-    /// Vaults V2 that took note of this second's interest: until the transaction's end they ask nobody.
-    noted: BTreeSet<Address>,
-    /// Markets that were asked, and whether they have this second's interest.
+    /// Vaults V2 that accrued this second's interest: they call nobody again in this transaction.
+    accrued_vaults: BTreeSet<Address>,
+    /// Markets that were read, and whether they have accrued this second's interest.
     markets: BTreeMap<B256, bool>,
 }
 
-impl Lent {
-    /// Takes note of what a step does with a vault; what it costs less after the steps before it.
-    pub(crate) fn meet(&mut self, lender: &Lender<'_>) -> u64 {
-        let Lender { vault: address, lends, does } = *lender;
-        let visited = match does {
-            Does::Asks => Vec::new(),
-            Does::Trades { deposits, gas_units } => visited(lends, deposits, gas_units),
+impl WarmMarkets {
+    /// Records a step's action on a vault, and returns the gas units that it saves after the earlier steps.
+    pub(crate) fn record(&mut self, lender: &Lender<'_>) -> u64 {
+        let Lender { vault: address, lends, action } = *lender;
+        let visited = match action {
+            Action::Reads => Vec::new(),
+            Action::Trades { deposits, gas_units } => visited(lends, deposits, gas_units),
         };
         let mut saved = match lends {
-            Lends::VaultV2(vault) if self.noted.contains(&address) => vault_v2::gas::asked(vault),
-            _ => self.ask(address, lends),
+            Lends::VaultV2(vault) if self.accrued_vaults.contains(&address) => vault_v2::gas::asked(vault),
+            _ => self.read(address, lends),
         };
         let accrued = visited.iter().filter(|id| self.markets.get(*id) == Some(&true)).count();
         saved += times(accrued, gas::ACCRUED_VISIT_GAS_UNITS);
@@ -65,14 +65,14 @@ impl Lent {
             saved += gas::MOVED_AGAIN_GAS_UNITS;
         }
         self.markets.extend(visited.into_iter().map(|id| (id, true)));
-        if matches!((lends, does), (Lends::VaultV2(_), Does::Trades { .. })) {
-            self.noted.insert(address);
+        if matches!((lends, action), (Lends::VaultV2(_), Action::Trades { .. })) {
+            self.accrued_vaults.insert(address);
         }
         saved
     }
 
-    /// Every vault asks its markets whenever it is asked.
-    fn ask(&mut self, address: Address, lends: Lends<'_>) -> u64 {
+    /// Records a read: a vault reads all its markets each time.
+    fn read(&mut self, address: Address, lends: Lends<'_>) -> u64 {
         let asked = asked(lends);
         let again: BTreeSet<&B256> = asked.iter().filter(|id| self.markets.contains_key(*id)).collect();
         let accrued = asked.iter().filter(|id| self.markets.get(*id) == Some(&true));
@@ -97,7 +97,7 @@ fn times(count: usize, gas_units: u64) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(gas_units)
 }
 
-/// A vault and those within it, each with how many positions it has in markets itself.
+/// Returns a vault and the vaults within it, each with its number of own positions in markets.
 fn vaults(address: Address, lends: Lends<'_>) -> Vec<(Address, usize)> {
     match lends {
         Lends::MetaMorpho(vault) => vec![(address, vault.holdings.len())],
@@ -115,7 +115,7 @@ fn vaults(address: Address, lends: Lends<'_>) -> Vec<(Address, usize)> {
     }
 }
 
-/// The markets that a vault asks, as often as it does.
+/// Returns the markets that a vault reads, with repetitions.
 fn asked(lends: Lends<'_>) -> Vec<B256> {
     let ids = |holdings: &[Holding]| holdings.iter().map(|holding| holding.id).collect::<Vec<_>>();
     match lends {
@@ -124,24 +124,24 @@ fn asked(lends: Lends<'_>) -> Vec<B256> {
     }
 }
 
-/// The markets that a trade supplies to or withdraws from, or comes by on the way; its gas says how many they are.
+/// Returns the markets that a trade visits; its gas units determine their number.
 fn visited(lends: Lends<'_>, deposits: bool, gas_units: u64) -> Vec<B256> {
     match lends {
         Lends::MetaMorpho(vault) => first(vault, deposits, gas::visited(vault, gas_units)),
-        Lends::VaultV2(vault) if vault_v2::gas::moved(vault, deposits, gas_units) => place(vault, deposits),
+        Lends::VaultV2(vault) if vault_v2::gas::moved(vault, deposits, gas_units) => liquidity_markets(vault, deposits),
         _ => Vec::new(),
     }
 }
 
-/// So many markets of a MetaMorpho vault in the order of its queue.
+/// Returns the first markets of a MetaMorpho vault in the order of its queue.
 fn first(vault: &MetaMorpho, deposits: bool, count: usize) -> Vec<B256> {
     let supplied = vault.supply_queue.iter().filter_map(|place| vault.holdings.get(usize::from(*place)));
     let id = |holding: &Holding| holding.id;
     if deposits { supplied.take(count).map(id).collect() } else { vault.holdings.iter().take(count).map(id).collect() }
 }
 
-/// Where a Vault V2 has its liquidity.
-fn place(vault: &VaultV2, deposits: bool) -> Vec<B256> {
+/// Returns the markets of a Vault V2's liquidity adapter.
+fn liquidity_markets(vault: &VaultV2, deposits: bool) -> Vec<B256> {
     let Some(liquidity) = &vault.liquidity else { return Vec::new() };
     match vault.adapters.get(usize::from(liquidity.adapter)) {
         Some(vault_v2::Adapter::Markets(holdings)) => {

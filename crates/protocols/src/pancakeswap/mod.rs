@@ -1,5 +1,5 @@
-//! PancakeSwap: its V3 pools run Uniswap V3's arithmetic. They differ in the event of a swap, in the width of the protocol's fee, in
-//! how they call back (`docs/internals/program.md`), and in what a swap costs.
+//! PancakeSwap V3. Its pools run Uniswap V3's arithmetic. They differ in the `Swap` event, the width of the protocol
+//! fee, the callback's name (`docs/internals/program.md`), and the gas of a swap.
 
 use alloy_primitives::{B256, LogData, U256, address, b256};
 use alloy_sol_types::{SolEvent, sol};
@@ -18,7 +18,7 @@ const SWAP: B256 = b256!("19b47279256b2a23a1665c810c8d55a1758940ee09377d4f8d2649
 
 /// PancakeSwap V3 on mainnet.
 ///
-/// Source: PancakeSwap's deployment list; the address is recomputed in a test from a known pool by CREATE2.
+/// Source: PancakeSwap's deployment list. A test recomputes the address from a known pool by CREATE2.
 pub static PANCAKESWAP_V3: uniswap_v3::PoolProtocol = uniswap_v3::PoolProtocol {
     product: Product::PancakeswapV3,
     sources: &[Source {
@@ -30,16 +30,17 @@ pub static PANCAKESWAP_V3: uniswap_v3::PoolProtocol = uniswap_v3::PoolProtocol {
     costs: COSTS,
     factory: Factory {
         number: 4,
-        // the contract that its factory has pools deployed by
+        // the factory deploys pools through this contract
         deployer: address!("41ff9AA7e16B8B1a8a8dc4f0eFacd93D02d071c9"),
         init_code_hash: b256!("6ce8eb472fa82df5469c6ab6d485f17c3ad13c8cd7af59b3d4a8026c5ce0f7e2"),
     },
 };
 
-/// What a swap costs: more than Uniswap's, since the lock and the protocol's fee lie in a slot of their own, and the pool looks
-/// whether it has a liquidity mining pool to tell.
+/// Gas units of a swap: more than Uniswap's, because the lock and the protocol fee are in a separate slot, and the pool
+/// checks for a liquidity mining pool.
 ///
-/// Measured on the pool's own bytecode beside Uniswap's, without a liquidity mining pool; `tests/it/gas.rs` holds the difference.
+/// Measured on the pool's own bytecode next to Uniswap's, without a liquidity mining pool; `tests/it/gas.rs` holds the
+/// difference.
 pub const COSTS: Costs = Costs {
     swap_gas_units: Costs::UNISWAP.swap_gas_units + 10_200,
     tick_moved_gas_units: Costs::UNISWAP.tick_moved_gas_units,
@@ -47,7 +48,7 @@ pub const COSTS: Costs = Costs {
     tick_gas_units: Costs::UNISWAP.tick_gas_units + 470,
 };
 
-/// Returns price, tick and liquidity after a swap, from its event.
+/// Decodes price, tick and liquidity after a swap from its event.
 fn price_after(data: &LogData) -> Option<After> {
     let event = Swap::decode_log_data_validate(data).ok()?;
     let (sqrt_price_x96, tick) = (U256::from(event.sqrtPriceX96), event.tick.as_i32());

@@ -1,4 +1,4 @@
-//! SushiSwap: its V2 pairs run Uniswap V2's code, its V3 pools run Uniswap V3's.
+//! SushiSwap. Its V2 pairs run Uniswap V2's code, its V3 pools Uniswap V3's.
 
 use alloy_primitives::{address, b256};
 
@@ -6,7 +6,7 @@ use crate::{Product, Source, step::Factory, uniswap_v2, uniswap_v3};
 
 /// SushiSwap V2 on mainnet.
 ///
-/// Source: SushiSwap's deployment list; the address is recomputed in a test from a known pair by CREATE2.
+/// Source: SushiSwap's deployment list. A test recomputes the address from a known pair by CREATE2.
 pub static SUSHISWAP_V2: uniswap_v2::PairProtocol = uniswap_v2::PairProtocol {
     product: Product::SushiswapV2,
     sources: &[Source {

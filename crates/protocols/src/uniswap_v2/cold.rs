@@ -17,15 +17,15 @@ sol! {
     function getReserves() external view returns (uint112 reserve0, uint112 reserve1, uint32 timestamp);
 }
 
-/// `topic0` of the factory's announcement.
+/// `topic0` of the factory's `PairCreated`.
 pub(crate) const PAIR_CREATED: B256 = b256!("0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355cddefde31afa28d0e9");
-/// `topic0` of a pair's new reserves.
+/// `topic0` of a pair's `Sync`, which carries the new reserves.
 pub(crate) const SYNC: B256 = b256!("1c411e9a96e071241c2f21f7726b17ae89e3cab4c78be50e062b03a9fffbbad1");
 
-/// The fee of Uniswap and SushiSwap pairs.
+/// Fee of Uniswap and SushiSwap pairs, in basis points.
 const FEE_BPS: u16 = 30;
 
-/// The record of a factory whose pairs run Uniswap V2's code at a fee of 0.3%.
+/// Record of a factory whose pairs run Uniswap V2's code with a fee of 0.3%.
 #[derive(Clone, Copy, Debug)]
 pub struct PairProtocol {
     pub(crate) product: Product,
@@ -35,7 +35,7 @@ pub struct PairProtocol {
 
 /// Uniswap V2 on mainnet.
 ///
-/// Source: Uniswap's deployment list; the address is recomputed in a test from known pairs by CREATE2.
+/// Source: Uniswap's deployment list. A test recomputes the address from known pairs by CREATE2.
 pub static UNISWAP_V2: PairProtocol = PairProtocol {
     product: Product::UniswapV2,
     sources: &[Source {
@@ -102,7 +102,7 @@ impl Protocol for PairProtocol {
         Ok(Freshness::Applied)
     }
 
-    fn state_told(&self, log: &Log) -> Option<PoolState> {
+    fn state_from_log(&self, log: &Log) -> Option<PoolState> {
         let mut state = State { reserve0: 0, reserve1: 0, fee_bps: FEE_BPS };
         matches!(self.apply(&mut state, log), Ok(Freshness::Applied)).then(|| state.into())
     }
@@ -156,13 +156,14 @@ impl Protocol for PairProtocol {
     }
 }
 
-/// What a factory answers that keeps a pool of two sorted coins: it answers the same for both orders, and pools have one.
+/// Returns the answer of a factory that finds a pool by its two sorted coins: the pool's address, as a word. Returns a
+/// value that no factory answers if the coins are not sorted or the pool has an id.
 pub(crate) fn sorted_pool(pool: &Discovered) -> U256 {
     let named = U256::from_be_slice(pool.key.contract.as_slice());
     if pool.coins.is_sorted() && pool.key.id.is_none() { named } else { U256::MAX }
 }
 
-/// Reads a pair in one call.
+/// Reader of a pair: one call.
 #[derive(Clone, Copy, Debug)]
 struct PairReader {
     pool: Address,
@@ -180,8 +181,8 @@ impl StateReader for PairReader {
         };
         let failed = |got| DecodeError::Call { pool: self.pool, call: "getReserves()", got };
         let answer = answer.as_ref().ok_or_else(|| failed("a revert"))?;
-        let reserves =
-            getReservesCall::abi_decode_returns_validate(answer).map_err(|_| failed("something else than reserves"))?;
+        let reserves = getReservesCall::abi_decode_returns_validate(answer)
+            .map_err(|_| failed("an answer that is not reserves"))?;
         let (reserve0, reserve1): (u128, u128) = (reserves.reserve0.to(), reserves.reserve1.to());
         debug_assert!(reserve0 <= MAX_RESERVE && reserve1 <= MAX_RESERVE);
         Ok(ReadProgress::Done(State { reserve0, reserve1, fee_bps: FEE_BPS }.into()))

@@ -1,12 +1,12 @@
-//! The pair as the optimiser sees it: one stretch of constant liquidity each way.
+//! A pair's curve for the optimiser: one stretch of constant liquidity in each direction.
 
 use super::{State, gas};
 use crate::continuous::{Direction, PairCurve, Stretch};
 
-/// The largest reserve that a V2 pair keeps: it reverts above 112 bits.
+/// Largest reserve of a pair, in atomic units: it reverts above 112 bits.
 const MAX_RESERVE: f64 = 5_192_296_858_534_827_628_530_496_329_220_095.0;
 
-/// Returns both directions.
+/// Returns the curve of both directions.
 #[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
 pub(super) fn pair_curve(state: &State) -> PairCurve {
     let gamma = 1.0 - f64::from(state.fee_bps) / 10_000.0;

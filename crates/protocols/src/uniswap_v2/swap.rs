@@ -1,33 +1,33 @@
-//! The pair's exact arithmetic.
+//! Exact arithmetic of a pair.
 
 use alloy_primitives::{U256, U512};
 
 use super::{After, State, gas};
 use crate::{Swap, SwapError};
 
-/// The largest reserve that a pair stores: 112 bits.
+/// Largest reserve that a pair stores: 112 bits.
 pub const MAX_RESERVE: u128 = (1 << 112) - 1;
 
-/// A whole, in basis points.
+/// One hundred percent, in basis points.
 const WHOLE_BPS: u16 = 10_000;
 
 impl State {
-    /// The pair as an earlier swap of the same route left it.
+    /// Returns the pair after an earlier swap of the same route.
     #[must_use]
     pub const fn with(&self, after: &After) -> Self {
         Self { reserve0: after.reserve0, reserve1: after.reserve1, fee_bps: self.fee_bps }
     }
 
-    /// What a swap of `amount_in` pays when the caller asks the pair for the most that it gives.
+    /// Computes the largest output that the pair pays for `amount_in`.
     ///
-    /// The amount is that of `UniswapV2Library.getAmountOut`, rounded down: the fee stays on the amount in, and the product
-    /// of the reserves, net of the fee, does not fall. Assumes that the pair's balances equal its reserves, and that both
-    /// tokens move exactly what they are told to.
+    /// This is `UniswapV2Library.getAmountOut`, rounded down: the fee stays on the amount in, and the product of the
+    /// reserves, net of the fee, does not fall. Assumes that the pair's balances equal its reserves, and that neither
+    /// token takes a transfer fee.
     ///
     /// # Errors
-    /// - [`SwapError::InsufficientLiquidity`] while a reserve is zero.
-    /// - [`SwapError::Overflow`] when the reserve of the coin in would pass 112 bits.
-    /// - [`SwapError::ZeroOutput`] when nothing would be paid.
+    /// - [`SwapError::InsufficientLiquidity`] if a reserve is zero.
+    /// - [`SwapError::Overflow`] if the reserve of the coin in would exceed 112 bits.
+    /// - [`SwapError::ZeroOutput`] if the output rounds to zero.
     ///
     /// Source: `UniswapV2Pair.swap`, `_update` (v2-core 1.0.1), `UniswapV2Library.getAmountOut` (v2-periphery).
     pub fn swap(&self, zero_for_one: bool, amount_in: U256) -> Result<Swap, SwapError> {
@@ -56,10 +56,10 @@ impl State {
         })
     }
 
-    /// The amount in that a swap for exactly `amount_out` asks: one more than the quotient, even where that divides evenly.
+    /// Computes the input for exactly `amount_out`: the quotient rounded down, plus one, even if the division is exact.
     ///
     /// # Errors
-    /// - [`SwapError::InsufficientLiquidity`] for all of the reserve or more, and while a reserve is zero.
+    /// - [`SwapError::InsufficientLiquidity`] if `amount_out` is the whole reserve or more, or a reserve is zero.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
     ///
     /// Source: `UniswapV2Library.getAmountIn` (v2-periphery).
@@ -80,23 +80,23 @@ impl State {
     }
 }
 
-/// `reserve_out · in′ / (reserve_in · 10⁴ + in′)`, rounded down, with `in′ = amount_in · (10⁴ − fee)`.
+/// Computes `reserve_out · in′ / (reserve_in · 10⁴ + in′)`, rounded down, with `in′ = amount_in · (10⁴ − fee)`.
 ///
-/// `None` for a fee of the whole amount or more, which no pair has.
+/// `None` for a fee of 100% or more, which no pair has.
 fn amount_out(reserve_in: u128, reserve_out: u128, fee_bps: u16, amount_in: U256) -> Option<u128> {
     let kept = U256::from(WHOLE_BPS.checked_sub(fee_bps).filter(|kept| *kept > 0)?);
     let scaled_reserve = U256::from(reserve_in) * U256::from(WHOLE_BPS);
     let Some(in_after_fee) = amount_in.checked_mul(kept).filter(|amount| amount.bit_len() <= 144) else {
         return amount_out_wide(scaled_reserve, reserve_out, kept, amount_in);
     };
-    // 144 + 112 bits, unless the reserve is one that no pair can have
+    // at most 144 + 112 bits, for any reserve that a pair can have
     match in_after_fee.checked_mul(U256::from(reserve_out)) {
         Some(numerator) => u128::try_from(numerator / (scaled_reserve + in_after_fee)).ok(),
         None => amount_out_wide(scaled_reserve, reserve_out, kept, amount_in),
     }
 }
 
-/// The same for amounts that no token has, where 256 bits are not enough.
+/// Computes the same in 512 bits, for amounts that no real token has.
 fn amount_out_wide(scaled_reserve: U256, reserve_out: u128, kept: U256, amount_in: U256) -> Option<u128> {
     let in_after_fee = U512::from(amount_in).checked_mul(U512::from(kept))?;
     let denominator = in_after_fee.checked_add(U512::from(scaled_reserve))?;

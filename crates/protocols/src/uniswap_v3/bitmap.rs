@@ -1,23 +1,23 @@
-//! Where a step of a swap ends: the next initialised tick, or the edge of the bitmap word that the search looks into.
+//! End of a swap's step: the next initialised tick, or the edge of the searched bitmap word.
 //!
-//! The contract looks one word of 256 spaced ticks at a time and ends a step at the word's edge even where no tick is
-//! initialised. Each step rounds, so that these edges decide the last wei.
+//! The contract searches one word of 256 spaced ticks at a time, and ends a step at the word's edge even if no tick
+//! there is initialised. Each step rounds, so these edges affect the last wei.
 
 use super::{
     State,
     tick_math::{MAX_TICK, MIN_TICK},
 };
 
-/// The end of a step.
+/// End of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stop {
-    /// Tick, kept within the range of ticks.
+    /// Tick, clamped to the range of ticks.
     pub tick: i32,
-    /// Position among the initialised ticks, if it is one.
+    /// Position among the initialised ticks, if it is initialised.
     pub initialised: Option<usize>,
 }
 
-/// Walks initialised ticks in the direction of a swap.
+/// Iterator over initialised ticks in the direction of a swap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor {
     /// Number of ticks at or below the current one.
@@ -30,7 +30,7 @@ impl Cursor {
         Self { at_or_below: state.ticks.partition_point(|known| known.index <= tick), falling }
     }
 
-    /// The next initialised tick in the direction, however far.
+    /// Returns the next initialised tick in the direction, however far.
     pub(super) fn candidate(&self) -> Option<usize> {
         if self.falling { self.at_or_below.checked_sub(1) } else { Some(self.at_or_below) }
     }
@@ -44,7 +44,7 @@ impl Cursor {
         }
     }
 
-    /// Where the step from `tick` ends. Source: `TickBitmap.nextInitializedTickWithinOneWord`.
+    /// Returns the end of the step from `tick`. Source: `TickBitmap.nextInitializedTickWithinOneWord`.
     pub(super) fn stop(&self, state: &State, tick: i32) -> Stop {
         let edge = word_edge(tick, state.tick_spacing, self.falling);
         if let Some(position) = self.candidate()
@@ -57,9 +57,10 @@ impl Cursor {
     }
 }
 
-/// The last tick of the word that a search from `tick` looks into: downwards from the tick itself, upwards from the next.
+/// Returns the last tick of the word that a search from `tick` covers: downwards including the tick itself, upwards
+/// from the next one.
 ///
-/// The spacing is above zero.
+/// Requires a spacing above zero.
 pub(super) const fn word_edge(tick: i32, spacing: i32, falling: bool) -> i32 {
     let compressed = tick.div_euclid(spacing);
     if falling {
@@ -69,7 +70,7 @@ pub(super) const fn word_edge(tick: i32, spacing: i32, falling: bool) -> i32 {
     }
 }
 
-/// How many words lie between two ticks: the steps that a swap takes through a range without liquidity.
+/// Returns the number of words between two ticks: the steps of a swap through a range without liquidity.
 pub(super) const fn words_between(from: i32, to: i32, spacing: i32) -> u32 {
     (from.div_euclid(spacing) >> 8).abs_diff(to.div_euclid(spacing) >> 8)
 }

@@ -1,4 +1,4 @@
-//! Discovery of pools, and the record that the follower holds.
+//! Discovery and following of pools.
 
 use alloy_primitives::{Address, B256, Log, U256, address, aliases::U24, b256};
 use alloy_sol_types::{SolCall, SolEvent, sol};
@@ -24,10 +24,10 @@ sol! {
     event PoolCreated(address indexed token0, address indexed token1, uint24 indexed fee, int24 tickSpacing, address pool);
 }
 
-/// `topic0` of the factory's announcement.
+/// `topic0` of the factory's `PoolCreated`.
 pub(crate) const POOL_CREATED: B256 = b256!("783cca1c0412dd0d695e784568c96da2e9c22ff989357a2e8b1d9b2b4e6b7118");
 
-/// The record of a factory whose pools run Uniswap V3's code.
+/// Record of a factory whose pools run Uniswap V3's code.
 #[derive(Clone, Copy, Debug)]
 pub struct PoolProtocol {
     pub(crate) product: Product,
@@ -39,7 +39,7 @@ pub struct PoolProtocol {
 
 /// Uniswap V3 on mainnet.
 ///
-/// Source: Uniswap's deployment list; the address is recomputed in a test from known pools by CREATE2.
+/// Source: Uniswap's deployment list. A test recomputes the address from known pools by CREATE2.
 pub static UNISWAP_V3: PoolProtocol = PoolProtocol {
     product: Product::UniswapV3,
     sources: &[Source {
@@ -56,7 +56,7 @@ pub static UNISWAP_V3: PoolProtocol = PoolProtocol {
     },
 };
 
-/// Keccak hash of the creation code of a pool of Uniswap's, which SushiSwap's factory deploys too.
+/// Keccak-256 of the creation code of a Uniswap pool. SushiSwap's factory deploys the same code.
 pub(crate) const POOL_INIT_CODE_HASH: B256 = b256!("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54");
 
 impl Protocol for PoolProtocol {

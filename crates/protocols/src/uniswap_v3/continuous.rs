@@ -1,11 +1,11 @@
-//! The pool as the optimiser sees it: one stretch for each range of constant liquidity.
+//! A pool's curve for the optimiser: one stretch per range of constant liquidity.
 
 use alloy_primitives::U256;
 
 use super::{State, Tick, gas::Costs, tick_math};
 use crate::continuous::{Direction, PairCurve, Stretch};
 
-/// Returns both directions.
+/// Returns the curve of both directions.
 #[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
 pub(super) fn pair_curve(state: &State, costs: &Costs) -> PairCurve {
     let gamma = 1.0 - f64::from(state.fee_pips) / 1_000_000.0;
@@ -18,7 +18,7 @@ pub(super) fn pair_curve(state: &State, costs: &Costs) -> PairCurve {
     }
 }
 
-/// Where a swap pays gas on its way: a tick, the gas of passing it, the liquidity that comes or goes, its price if known.
+/// A point where a swap pays extra gas: the tick, its gas, the change of liquidity, and its price if it is stored.
 struct Stop {
     tick: i32,
     gas_units: u64,
@@ -26,12 +26,12 @@ struct Stop {
     sqrt_price_x96: Option<U256>,
 }
 
-/// Edges of bitmap words taken into account; later ones count as free.
+/// Number of bitmap word edges that the curve charges gas for; later ones count as free.
 const WORD_EDGES: i32 = 6;
 /// Ticks in a bitmap word.
 const WORD: i32 = 256;
 
-/// Every stop on the way down (`falling`) or up, in the order of the way.
+/// Returns all such points below the price (`falling`) or above it, in the order of a swap.
 fn stops(state: &State, costs: &Costs, falling: bool) -> Vec<Stop> {
     let split = state.ticks.partition_point(|tick| tick.index <= state.tick);
     let (below, above) = state.ticks.split_at(split);
@@ -44,7 +44,7 @@ fn stops(state: &State, costs: &Costs, falling: bool) -> Vec<Stop> {
     let mut stops: Vec<Stop> =
         if falling { below.iter().rev().map(at_tick).collect() } else { above.iter().map(at_tick).collect() };
     let bare = |tick: i32, gas_units: u64| Stop { tick, gas_units, net: 0, sqrt_price_x96: None };
-    // Leaving the tick that the price is in writes the oracle.
+    // leaving the current tick writes an oracle observation
     let moved = if falling { state.tick } else { state.tick.saturating_add(1) };
     stops.push(bare(moved, costs.tick_moved_gas_units));
     let word_edge = costs.word_gas_units;
@@ -58,7 +58,7 @@ fn stops(state: &State, costs: &Costs, falling: bool) -> Vec<Stop> {
     let last = if falling { below.first() } else { above.last() };
     let last = last.map_or(state.tick, |tick| tick.index);
     stops.retain(|stop| if falling { stop.tick >= last } else { stop.tick <= last });
-    // A word's edge on an initialised tick is that tick.
+    // drop a word edge that is also an initialised tick
     stops.sort_by_key(|stop| (if falling { -stop.tick } else { stop.tick }, stop.sqrt_price_x96.is_none()));
     stops.dedup_by(|later, first| {
         later.tick == first.tick && later.gas_units == word_edge && first.sqrt_price_x96.is_some()
@@ -83,12 +83,12 @@ fn stretches(state: &State, stops: &[Stop], end: impl Fn(f64) -> f64, falling: b
     stretches
 }
 
-/// From Q64.96.
+/// Converts from Q64.96.
 fn from_x96(value: U256) -> f64 {
     f64::from(value) / 79_228_162_514_264_337_593_543_950_336.0
 }
 
-/// Estimates what the positions hold of one coin, in atomic units, without fees not yet collected.
+/// Estimates the balance of one coin in all positions, in atomic units, without uncollected fees.
 pub(super) fn holdings(state: &State, of_coin0: bool) -> f64 {
     let price = from_x96(state.sqrt_price_x96);
     let mut liquidity = 0.0;

@@ -1,20 +1,20 @@
-//! Products of 256-bit numbers divided without losing their upper half: `FullMath` and `UnsafeMath` of v3-core.
+//! Multiplication and division through 512 bits: `FullMath` and `UnsafeMath` of v3-core.
 
 use alloy_primitives::{U256, U512};
 
-/// `a · b / denominator`, rounded down. `None` where the contract reverts: the quotient needs more than 256 bits, or the
-/// denominator is zero.
+/// Computes `a · b / denominator`, rounded down. `None` where the contract reverts: for a quotient above 256 bits or a
+/// zero denominator.
 pub(super) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
     Some(mul_div_rem(a, b, denominator)?.0)
 }
 
-/// `a · b / denominator`, rounded up. `None` as for [`mul_div`].
+/// Computes `a · b / denominator`, rounded up. `None` as for [`mul_div`].
 pub(super) fn mul_div_up(a: U256, b: U256, denominator: U256) -> Option<U256> {
     let (quotient, exact) = mul_div_rem(a, b, denominator)?;
     if exact { Some(quotient) } else { quotient.checked_add(U256::ONE) }
 }
 
-/// `a / denominator`, rounded up; `None` for a zero denominator.
+/// Computes `a / denominator`, rounded up; `None` for a zero denominator.
 pub(super) fn div_up(a: U256, denominator: U256) -> Option<U256> {
     if denominator.is_zero() {
         return None;
@@ -23,7 +23,7 @@ pub(super) fn div_up(a: U256, denominator: U256) -> Option<U256> {
     if rest.is_zero() { Some(quotient) } else { quotient.checked_add(U256::ONE) }
 }
 
-/// The quotient, and whether nothing was left over.
+/// Returns the quotient, and whether the division was exact.
 fn mul_div_rem(a: U256, b: U256, denominator: U256) -> Option<(U256, bool)> {
     if denominator.is_zero() {
         return None;

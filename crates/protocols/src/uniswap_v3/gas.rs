@@ -1,21 +1,20 @@
-//! What a step through a pool costs, in gas units, as part of a route that the proxy runs.
+//! Gas units of a step through a pool, as part of a route that the proxy runs.
 
-/// What a swap costs by the code that a pool runs. The constants below are Uniswap's; a fork that reads or writes other words
-/// has its own.
+/// Gas units of a swap for one version of the pool's code. A fork that reads or writes other slots has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
-    /// The least that a swap costs, one that ends in the tick where it began.
+    /// Base cost: a swap that ends in its first tick.
     pub swap_gas_units: u64,
-    /// What a swap that ends in another tick costs more.
+    /// Additional cost of a swap that ends in another tick.
     pub tick_moved_gas_units: u64,
-    /// Each edge of a bitmap word that a swap passes.
+    /// Cost of each bitmap word edge passed.
     pub word_gas_units: u64,
-    /// Each initialised tick that a swap crosses.
+    /// Cost of each initialised tick crossed.
     pub tick_gas_units: u64,
 }
 
 impl Costs {
-    /// Uniswap's own code.
+    /// Costs of Uniswap's own code.
     pub const UNISWAP: Self = Self {
         swap_gas_units: SWAP_GAS_UNITS,
         tick_moved_gas_units: TICK_MOVED_GAS_UNITS,
@@ -23,7 +22,8 @@ impl Costs {
         tick_gas_units: TICK_GAS_UNITS,
     };
 
-    /// Returns the gas of a swap that ended in its first tick or another, and crossed so many initialised ticks and word edges.
+    /// Returns the gas units of a swap, from whether its tick changed and how many initialised ticks and word edges it
+    /// crossed.
     pub(super) const fn of_swap(&self, tick_moved: bool, ticks_crossed: u32, words_crossed: u32) -> u64 {
         let moved = if tick_moved { self.tick_moved_gas_units } else { 0 };
         let [ticks, words] = [ticks_crossed as u64, words_crossed as u64];
@@ -31,24 +31,25 @@ impl Costs {
     }
 }
 
-/// The least that a swap costs, one that ends in the tick where it began: the call, the callback, slot0 and fee growth
-/// written, and the transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
+/// Base cost of a swap, which ends in its first tick: the call, the callback, writing slot0 and fee growth, and the
+/// transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
 ///
-/// Measured in call traces on the local chain; `crates/execution/tests/it/random_routes.rs` holds whole routes to their receipts.
+/// Measured in call traces on the local chain. `crates/execution/tests/it/random_routes.rs` compares whole routes with
+/// their receipts.
 pub const SWAP_GAS_UNITS: u64 = 68_300;
 
-/// A swap that ends in another tick also writes the oracle's observation.
+/// Additional cost of a swap that ends in another tick: it writes an oracle observation.
 ///
-/// Measured as [`SWAP_GAS_UNITS`].
+/// Measured like [`SWAP_GAS_UNITS`].
 pub const TICK_MOVED_GAS_UNITS: u64 = 7_200;
 
-/// Each further step of the loop that ends at the edge of a word: one bitmap word read and the arithmetic of a step.
+/// Cost of each further loop iteration that ends at a word edge: one bitmap word read, and the arithmetic of a step.
 ///
-/// Measured on the pool's own bytecode; `tests/it/gas.rs` holds it to within 7%.
+/// Measured on the pool's own bytecode; `tests/it/gas.rs` holds it within 7%.
 pub const WORD_GAS_UNITS: u64 = 7_250;
 
-/// Each initialised tick crossed: four slots of the tick read and three of them written, and the arithmetic of a step.
+/// Cost of each initialised tick crossed: four slots read, three of them written, and the arithmetic of a step.
 ///
-/// Measured on the pool's own bytecode, for ticks that were crossed before; `tests/it/gas.rs` holds it to within 7%.
-/// The first crossing of a tick costs up to 17,100 more for each slot that goes from zero to a value.
+/// Measured on the pool's own bytecode, for ticks that were crossed before; `tests/it/gas.rs` holds it within 7%. The
+/// first crossing of a tick costs up to 17,100 more for each slot that changes from zero.
 pub const TICK_GAS_UNITS: u64 = 23_600;

@@ -1,4 +1,4 @@
-//! Reads a pool's whole state through the lens: one call, or a few where gas runs short.
+//! Reads a pool's whole state through the lens: in one call, or in several if gas runs short.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use alloy_primitives::{Address, Bytes, U256};
 use super::{State, Tick, reader::PoolReader};
 use crate::{DecodeError, Discovered, PoolState, ReadProgress, StateReader, lens};
 
-/// Bytes before the ticks: price, tick, lock, liquidity, next word.
+/// Bytes of the answer before the ticks: price, tick, lock, liquidity, next word.
 const HEADER_BYTES: usize = 44;
 
-/// Bytes of a tick: index, net, gross.
+/// Bytes of a tick: index, net liquidity, gross liquidity.
 const TICK_BYTES: usize = 35;
 
-/// The reader of one pool.
+/// Reader of one pool.
 #[derive(Clone, Debug)]
 pub(super) struct LensReader {
     pool: Address,
@@ -24,7 +24,7 @@ pub(super) struct LensReader {
 }
 
 impl LensReader {
-    /// `None` for a pool whose spacing no pool can have: the plain reader says so.
+    /// Returns a reader, or `None` for an impossible tick spacing; the plain reader then reports it.
     pub(super) fn new(pool: &Discovered) -> Option<Self> {
         let plain = PoolReader::new(pool);
         let (first, last) = plain.words().ok()?;
@@ -42,7 +42,7 @@ impl LensReader {
     }
 
     fn take(&mut self, answer: &[u8]) -> Result<(), DecodeError> {
-        let short = || DecodeError::State { pool: self.pool, what: "an answer of the lens that is cut" };
+        let short = || DecodeError::State { pool: self.pool, what: "a truncated answer of the lens" };
         let (header, ticks) = answer.split_at_checked(HEADER_BYTES).ok_or_else(short)?;
         let number = |from: usize, to: usize| U256::from_be_slice(header.get(from..to).unwrap_or_default());
         self.state.sqrt_price_x96 = number(0, 20);
@@ -54,7 +54,7 @@ impl LensReader {
         }
         let next_word = header.get(40..44).and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_be_bytes);
         if next_word <= self.next_word || next_word > self.last_word.saturating_add(1) {
-            return Err(self.impossible("a lens that does not move on"));
+            return Err(self.impossible("a lens that makes no progress"));
         }
         if ticks.len() % TICK_BYTES != 0 {
             return Err(short());
@@ -74,7 +74,7 @@ impl StateReader for LensReader {
 
     fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
         let [answer] = answers else { return Err(DecodeError::AnswerCount { expected: 1, got: answers.len() }) };
-        let answer = answer.as_ref().ok_or_else(|| self.impossible("a lens that cannot read it"))?;
+        let answer = answer.as_ref().ok_or_else(|| self.impossible("a lens call that reverted"))?;
         self.take(answer)?;
         if self.next_word <= self.last_word {
             return Ok(self.ask());

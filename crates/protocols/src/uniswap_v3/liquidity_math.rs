@@ -1,6 +1,6 @@
-//! Liquidity gained and lost at ticks: `LiquidityMath` of v3-core.
+//! Change of liquidity at ticks: `LiquidityMath` of v3-core.
 
-/// Liquidity after a tick is crossed with the price rising (`net` is added) or falling (`net` is taken away).
+/// Returns the liquidity after crossing a tick: `net` is added while the price rises, subtracted while it falls.
 ///
 /// `None` where the contract reverts: below zero or above 128 bits.
 pub(super) const fn cross(liquidity: u128, net: i128, falling: bool) -> Option<u128> {

@@ -1,4 +1,4 @@
-//! Pool logs applied to a state: each carries all that changed.
+//! Applies pool logs to a state. Each log carries all that changed.
 
 use std::sync::Arc;
 
@@ -15,18 +15,19 @@ sol! {
     event Burn(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1);
 }
 
-/// `topic0` of the first price of a pool.
+/// `topic0` of `Initialize`, which sets the first price.
 pub(crate) const INITIALIZE: B256 = b256!("98636036cb66a9c19a37435efc1e90142190214e8abeb821bdba3f2990dd4c95");
 const SWAP: B256 = b256!("c42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67");
-/// `topic0` of liquidity that comes.
+/// `topic0` of `Mint`, which adds liquidity.
 pub(crate) const MINT: B256 = b256!("7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde");
-/// `topic0` of liquidity that goes.
+/// `topic0` of `Burn`, which removes liquidity.
 pub(crate) const BURN: B256 = b256!("0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c");
 
-/// The events of a pool's code. Forks differ in how they tell of a swap.
+/// Events of a pool's code. Forks differ in their `Swap` event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Logs {
-    /// `topic0` of every event that changes what a pool pays. `Collect`, `Flash`, `SetFeeProtocol` and the oracle's own do not.
+    /// `topic0` of every event that changes the output of swaps. `Collect`, `Flash`, `SetFeeProtocol` and the oracle's
+    /// events do not.
     pub(super) topics: &'static [B256],
     swap: B256,
     price_after: fn(&LogData) -> Option<After>,
@@ -40,7 +41,7 @@ impl Logs {
         Some(After { sqrt_price_x96, tick, liquidity: event.liquidity })
     });
 
-    /// Uniswap's events but for that of a swap; `topics` has all four.
+    /// Returns Uniswap's events with another `Swap`; `topics` lists all four.
     pub(crate) const fn with_swap(
         swap: B256,
         topics: &'static [B256],
@@ -61,7 +62,7 @@ impl Logs {
     }
 }
 
-/// Applies a log that is no swap.
+/// Applies any log other than `Swap`.
 fn apply(state: &mut State, topic0: B256, log: &Log) -> Result<Freshness, DecodeError> {
     let malformed = |event| move |_| DecodeError::Log { event, emitter: log.address };
     let changed = match topic0 {
@@ -107,7 +108,7 @@ fn move_price(state: &mut State, after: After) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Liquidity that came or went.
+/// Liquidity added or removed.
 #[derive(Clone, Copy)]
 struct Change {
     amount: u128,
@@ -117,10 +118,11 @@ struct Change {
 impl Change {
     fn apply(self, liquidity: u128) -> Result<u128, &'static str> {
         let changed = if self.minted { liquidity.checked_add(self.amount) } else { liquidity.checked_sub(self.amount) };
-        changed.ok_or("more liquidity taken than there was, or more than 128 bits of it")
+        changed.ok_or("liquidity below zero or above 128 bits")
     }
 
-    /// What a tick's net becomes: the lower end of a range adds liquidity to a rising price, the upper end takes it away.
+    /// Returns a tick's net liquidity after the change. The lower end of a range adds liquidity to a rising price, the
+    /// upper end removes it.
     fn apply_net(self, net: i128, is_lower: bool) -> Result<i128, &'static str> {
         let amount = i128::try_from(self.amount).map_err(|_| "more net liquidity than 127 bits")?;
         let changed = if self.minted == is_lower { net.checked_add(amount) } else { net.checked_sub(amount) };
@@ -130,7 +132,7 @@ impl Change {
 
 fn change_liquidity(state: &mut State, (lower, upper): (i32, i32), change: Change) -> Result<(), &'static str> {
     if change.amount == 0 {
-        // a burn of nothing only settles fees
+        // a burn of zero only collects fees
         return Ok(());
     }
     if state.sqrt_price_x96.is_zero() {
@@ -150,11 +152,11 @@ fn change_liquidity(state: &mut State, (lower, upper): (i32, i32), change: Chang
     Ok(())
 }
 
-/// A tick comes with its first liquidity and goes with its last.
+/// Updates a tick. The first liquidity initialises it, and the last to leave removes it.
 fn change_tick(ticks: &mut Vec<Tick>, index: i32, change: Change, is_lower: bool) -> Result<(), &'static str> {
     match ticks.binary_search_by_key(&index, |tick| tick.index) {
         Ok(at) => {
-            let Some(tick) = ticks.get_mut(at) else { return Err("a tick that is not there") };
+            let Some(tick) = ticks.get_mut(at) else { return Err("a tick that is not initialised") };
             tick.liquidity_gross = change.apply(tick.liquidity_gross)?;
             tick.liquidity_net = change.apply_net(tick.liquidity_net, is_lower)?;
             if tick.liquidity_gross == 0 {

@@ -22,8 +22,8 @@ pub(crate) use logs::{BURN, INITIALIZE, Logs, MINT};
 pub use state::{After, State, Tick};
 pub use step::OPCODE;
 
-/// The largest fee that a factory enables, exclusive: the whole amount, in hundredths of a basis point.
+/// Upper limit of a factory's fees, exclusive: 100%, in hundredths of a basis point.
 pub const MAX_FEE_PIPS: u32 = 1_000_000;
 
-/// The largest tick spacing that a factory enables, exclusive.
+/// Upper limit of a factory's tick spacings, exclusive.
 pub const MAX_TICK_SPACING: i32 = 16_384;

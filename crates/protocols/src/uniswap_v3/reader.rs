@@ -16,7 +16,7 @@ sol! {
     function ticks(int24 tick) external view returns (uint128 liquidityGross, int128 liquidityNet, uint256 feeGrowthOutside0X128, uint256 feeGrowthOutside1X128, int56 tickCumulativeOutside, uint160 secondsPerLiquidityOutsideX128, uint32 secondsOutside, bool initialized);
 }
 
-/// Where the reading stands.
+/// Progress of the reading.
 #[derive(Clone, Debug)]
 enum Round {
     Price,
@@ -24,7 +24,7 @@ enum Round {
     Ticks(Vec<i32>),
 }
 
-/// The reader of one pool.
+/// Reader of one pool.
 #[derive(Clone, Debug)]
 pub(super) struct PoolReader {
     pool: Address,
@@ -53,7 +53,7 @@ impl PoolReader {
         C::abi_decode_returns_validate(bytes).map_err(|_| failed("something that does not decode"))
     }
 
-    /// The words that hold usable ticks: first and last.
+    /// Returns the first and last bitmap word that can hold ticks.
     pub(super) fn words(&self) -> Result<(i16, i16), DecodeError> {
         let spacing = self.state.tick_spacing;
         if spacing <= 0 || spacing >= MAX_TICK_SPACING {
@@ -146,7 +146,7 @@ impl StateReader for PoolReader {
     }
 }
 
-/// Appends the ticks whose bits are set, ascending.
+/// Appends the ticks whose bits are set, in ascending order.
 fn push_indices(indices: &mut Vec<i32>, word: i16, bits: U256, spacing: i32) {
     for (limb, base) in bits.as_limbs().iter().zip((0..).step_by(64)) {
         let mut rest = *limb;

@@ -1,6 +1,6 @@
-//! Amounts between two prices and prices after an amount: `SqrtPriceMath` of v3-core.
+//! Amounts between two prices, and prices after an amount: `SqrtPriceMath` of v3-core.
 //!
-//! Prices are square roots in Q64.96 of at most 160 bits. `None` stands where the contract reverts.
+//! Prices are square roots in Q64.96 of at most 160 bits. `None` means that the contract reverts.
 
 use alloy_primitives::{U256, U512};
 
@@ -9,17 +9,17 @@ use super::full_math::{div_up, mul_div, mul_div_up};
 /// One in Q64.96.
 const Q96: U256 = U256::from_limbs([0, 1 << 32, 0, 0]);
 
-/// Whether an amount is owed to the pool (rounded up) or by it (rounded down).
+/// Rounding of an amount: up if the pool receives it, down if the pool pays it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Round {
     Up,
     Down,
 }
 
-/// Amount of coin 0 between two prices, `L · (b − a) / (a · b)`. Source: `getAmount0Delta`.
+/// Computes the amount of coin 0 between two prices, `L · (b − a) / (a · b)`. Source: `getAmount0Delta`.
 ///
-/// The contract divides by one price and then by the other, rounding the same way twice, which is the same number as one
-/// division by their product; the first quotient is at most `L · 2⁹⁶` and never overflows.
+/// The contract divides by one price and then by the other, and rounds both in the same direction. That equals one
+/// division by their product. The first quotient is at most `L · 2⁹⁶` and never overflows.
 pub(super) fn amount0(low_x96: U256, high_x96: U256, liquidity: u128, round: Round) -> Option<U256> {
     let width = high_x96.checked_sub(low_x96)?;
     let numerator: U512 = (U256::from(liquidity) << 96_usize).widening_mul(width);
@@ -31,7 +31,7 @@ pub(super) fn amount0(low_x96: U256, high_x96: U256, liquidity: u128, round: Rou
     narrow(quotient, round == Round::Up && !rest.is_zero())
 }
 
-/// Amount of coin 1 between two prices, `L · (b − a)`. Source: `getAmount1Delta`.
+/// Computes the amount of coin 1 between two prices, `L · (b − a)`. Source: `getAmount1Delta`.
 pub(super) fn amount1(low_x96: U256, high_x96: U256, liquidity: u128, round: Round) -> Option<U256> {
     let width = high_x96.checked_sub(low_x96)?;
     let product: U512 = U256::from(liquidity).widening_mul(width);
@@ -40,7 +40,7 @@ pub(super) fn amount1(low_x96: U256, high_x96: U256, liquidity: u128, round: Rou
     narrow(product >> 96_usize, round == Round::Up && !exact)
 }
 
-/// The number in 256 bits, one more if it is to be rounded up.
+/// Narrows to 256 bits, adding one if `up`.
 fn narrow(wide: U512, up: bool) -> Option<U256> {
     let [l0, l1, l2, l3, high @ ..] = *wide.as_limbs();
     if high != [0; 4] {
@@ -50,8 +50,8 @@ fn narrow(wide: U512, up: bool) -> Option<U256> {
     if up { number.checked_add(U256::ONE) } else { Some(number) }
 }
 
-/// The price after `amount` comes in, never past the exact one: rounded up for coin 0, down for coin 1.
-/// Source: `getNextSqrtPriceFromInput`.
+/// Computes the price after `amount` comes in, rounded so that it never passes the exact one: up for coin 0, down for
+/// coin 1. Source: `getNextSqrtPriceFromInput`.
 pub(super) fn price_after_input(price_x96: U256, liquidity: u128, amount: U256, zero_for_one: bool) -> Option<U256> {
     if price_x96.is_zero() || liquidity == 0 {
         return None;
@@ -59,8 +59,8 @@ pub(super) fn price_after_input(price_x96: U256, liquidity: u128, amount: U256, 
     if zero_for_one { after_amount0(price_x96, liquidity, amount) } else { after_amount1(price_x96, liquidity, amount) }
 }
 
-/// The price after `amount` goes out, past the exact one: rounded down for coin 1, up for coin 0.
-/// Source: `getNextSqrtPriceFromOutput`.
+/// Computes the price after `amount` goes out, rounded past the exact one: down for coin 1, up for coin 0. Source:
+/// `getNextSqrtPriceFromOutput`.
 pub(super) fn price_after_output(price_x96: U256, liquidity: u128, amount: U256, zero_for_one: bool) -> Option<U256> {
     if price_x96.is_zero() || liquidity == 0 {
         return None;
@@ -82,7 +82,7 @@ fn after_amount0(price_x96: U256, liquidity: u128, amount: U256) -> Option<U256>
     let denominator = amount.checked_mul(price_x96).and_then(|product| scaled.checked_add(product));
     match denominator {
         Some(denominator) => mul_div_up(scaled, price_x96, denominator),
-        // the contract's own less precise form where the product does not fit
+        // the contract's less precise form, if the product does not fit
         None => div_up(scaled, scaled.checked_div(price_x96)?.checked_add(amount)?),
     }
 }

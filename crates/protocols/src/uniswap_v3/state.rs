@@ -1,4 +1,4 @@
-//! A pool's state and what makes it one that a pool can be in.
+//! State of a pool, and its validation.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use super::{
     tick_math::{self, MAX_SQRT_PRICE_X96, MAX_TICK, MIN_SQRT_PRICE_X96, MIN_TICK},
 };
 
-/// What a pool's swap depends on.
+/// State of a pool, as far as swaps depend on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Square root of the price (coin 1 per coin 0, atomic units) in Q64.96; zero until the pool is initialised.
+    /// Square root of the price (coin 1 per coin 0, in atomic units) in Q64.96; zero until the pool is initialised.
     pub sqrt_price_x96: U256,
-    /// Tick of the price, as the contract stores it: one below the price's own tick where a fall in price ended exactly on
-    /// an initialised tick.
+    /// Current tick, as the contract stores it: one below the tick of the price if a falling price ended exactly on an
+    /// initialised tick.
     pub tick: i32,
     /// Liquidity in range.
     pub liquidity: u128,
     /// Fee on the amount in, in hundredths of a basis point.
     pub fee_pips: u32,
-    /// Distance of usable ticks.
+    /// Spacing of usable ticks.
     pub tick_spacing: i32,
-    /// Initialised ticks, ascending.
+    /// Initialised ticks, in ascending order.
     pub ticks: Arc<[Tick]>,
 }
 
-/// An initialised tick. Made by [`Tick::new`], which knows its price.
+/// An initialised tick. [`Tick::new`] computes its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "TickRecord", into = "TickRecord")]
 #[non_exhaustive]
@@ -37,21 +37,21 @@ pub struct Tick {
     pub index: i32,
     /// Liquidity added when the price rises across the tick.
     pub liquidity_net: i128,
-    /// Liquidity of all positions that end here; the tick is initialised while it is above zero.
+    /// Total liquidity of positions with an end at this tick; above zero while the tick is initialised.
     pub liquidity_gross: u128,
-    /// Square root of the price at the tick in Q64.96, worked out once.
+    /// Square root of the price at the tick, in Q64.96; cached.
     pub sqrt_price_x96: U256,
 }
 
 impl Tick {
-    /// A tick; `None` outside the range of ticks, ±887,272.
+    /// Returns a tick; `None` outside ±887,272.
     pub fn new(index: i32, liquidity_net: i128, liquidity_gross: u128) -> Option<Self> {
         let sqrt_price_x96 = tick_math::sqrt_price_at_tick(index)?;
         Some(Self { index, liquidity_net, liquidity_gross, sqrt_price_x96 })
     }
 }
 
-/// A tick as files keep it: index, net, gross.
+/// Serialised form of a tick: index, net, gross.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct TickRecord(i32, i128, u128);
 
@@ -74,23 +74,23 @@ impl TryFrom<TickRecord> for Tick {
 pub struct After {
     /// Square root of the price in Q64.96.
     pub sqrt_price_x96: U256,
-    /// Tick of the price.
+    /// Current tick.
     pub tick: i32,
     /// Liquidity in range.
     pub liquidity: u128,
 }
 
 impl State {
-    /// A pool that was created and not yet initialised: it refuses every swap.
+    /// Returns a pool that was created but not initialised: it refuses every swap.
     pub fn uninitialised(fee_pips: u32, tick_spacing: i32) -> Self {
         Self { sqrt_price_x96: U256::ZERO, tick: 0, liquidity: 0, fee_pips, tick_spacing, ticks: Arc::from([]) }
     }
 
-    /// Checks that a pool can be in this state: parameters in range, price and tick in agreement, ticks ascending on the
-    /// spacing, and the liquidity in range equal to the sum of what was added at or below the current tick.
+    /// Checks that the state is possible: parameters in range, price and tick consistent, ticks ascending and on the
+    /// spacing, and the liquidity in range equal to the sum of net liquidity at or below the current tick.
     ///
     /// # Errors
-    /// What is impossible, in words.
+    /// Describes the violation.
     pub fn validate(&self) -> Result<(), &'static str> {
         self.validate_parameters()?;
         self.validate_ticks()?;
@@ -104,7 +104,7 @@ impl State {
 
     pub(super) fn validate_parameters(&self) -> Result<(), &'static str> {
         if self.fee_pips >= MAX_FEE_PIPS {
-            return Err("a fee of the whole amount or more");
+            return Err("a fee of 100% or more");
         }
         if self.tick_spacing <= 0 || self.tick_spacing >= MAX_TICK_SPACING {
             return Err("a tick spacing out of range");
@@ -128,7 +128,7 @@ impl State {
         Ok(())
     }
 
-    /// The tick is the price's own, or one below it where the price is exactly that of the tick above.
+    /// Checks that the tick is that of the price, or one below it if the price is exactly that of the tick above.
     pub(super) fn validate_price(&self) -> Result<(), &'static str> {
         if self.sqrt_price_x96 < MIN_SQRT_PRICE_X96 || self.sqrt_price_x96 >= MAX_SQRT_PRICE_X96 {
             return Err("a price out of range");
@@ -141,7 +141,7 @@ impl State {
         if low <= self.sqrt_price_x96 && self.sqrt_price_x96 <= high { Ok(()) } else { Err("a price outside its tick") }
     }
 
-    /// Liquidity in range is the sum of nets at or below the current tick.
+    /// Checks that the liquidity in range is the sum of net liquidity at or below the current tick.
     pub(super) fn validate_liquidity(&self) -> Result<(), &'static str> {
         let mut sum = 0_i128;
         for tick in self.ticks.iter().take_while(|tick| tick.index <= self.tick) {
@@ -150,11 +150,11 @@ impl State {
         if u128::try_from(sum) == Ok(self.liquidity) {
             Ok(())
         } else {
-            Err("liquidity that its ticks do not add up to")
+            Err("liquidity that differs from the sum of its ticks")
         }
     }
 
-    /// Returns price, tick and liquidity, apart from the ticks.
+    /// Returns price, tick and liquidity, without the ticks.
     pub const fn now(&self) -> After {
         After { sqrt_price_x96: self.sqrt_price_x96, tick: self.tick, liquidity: self.liquidity }
     }

@@ -1,4 +1,4 @@
-//! The pool's swap loop, exact input or output, without a price limit: `UniswapV3Pool.swap` of v3-core.
+//! Swap loop with an exact input or output and no price limit: `UniswapV3Pool.swap` of v3-core.
 
 use alloy_primitives::U256;
 
@@ -11,16 +11,16 @@ use super::{
 };
 use crate::{Swap, SwapError};
 
-/// The limit that a swap down is called with: one above the lowest price.
+/// Price limit of a swap with falling price: one above the lowest price.
 const LOWEST_LIMIT_X96: U256 = U256::from_limbs([MIN_SQRT_PRICE_X96.as_limbs()[0] + 1, 0, 0, 0]);
-/// The limit that a swap up is called with: one below the price that is never reached.
+/// Price limit of a swap with rising price: one below the exclusive maximum.
 const HIGHEST_LIMIT_X96: U256 = {
     let [l0, l1, l2, l3] = *MAX_SQRT_PRICE_X96.as_limbs();
     U256::from_limbs([l0 - 1, l1, l2, l3])
 };
 
-/// The loop's variables.
-struct Walk<'a> {
+/// Variables of the loop.
+struct SwapLoop<'a> {
     state: &'a State,
     zero_for_one: bool,
     limit_x96: U256,
@@ -28,30 +28,30 @@ struct Walk<'a> {
     price_x96: U256,
     tick: i32,
     liquidity: u128,
-    /// Whether the output is exact, not the input.
+    /// Whether the output is exact, instead of the input.
     buys: bool,
-    /// What is still to be sold, or to be bought.
+    /// Amount still to be sold, or to be bought.
     remaining: U256,
-    /// What was bought for it, or sold.
+    /// Amount bought so far, or sold.
     moved: U256,
     ticks_crossed: u32,
     words_crossed: u32,
 }
 
 impl State {
-    /// Returns what a swap of all of `amount_in` pays, and the pool afterwards, with the gas of a pool that runs Uniswap's own code.
+    /// Computes a swap of all of `amount_in`, with the gas of Uniswap's own code.
     ///
     /// # Errors
-    /// - [`SwapError::Closed`] when the pool was never initialised, or is in a state that no pool can be in.
-    /// - [`SwapError::InsufficientLiquidity`] when the price reaches the end of its range before all is consumed.
+    /// - [`SwapError::Closed`] if the pool was never initialised, or its state is impossible.
+    /// - [`SwapError::InsufficientLiquidity`] if the price reaches the end of its range before all is consumed.
     /// - [`SwapError::Overflow`] for 2²⁵⁵ and more, and where the contract's arithmetic reverts.
-    /// - [`SwapError::ZeroOutput`] when nothing would be paid; the contract would keep the input.
+    /// - [`SwapError::ZeroOutput`] if the output rounds to zero; the contract would keep the input.
     pub fn swap(&self, zero_for_one: bool, amount_in: U256) -> Result<Swap, SwapError> {
         self.swap_from(&self.now(), zero_for_one, amount_in, &Costs::UNISWAP)
     }
 
-    /// As [`State::swap`], from price, tick and liquidity as an earlier swap of the same route left them, with the gas of the code that
-    /// the pool runs.
+    /// Computes a swap like [`State::swap`] from price, tick and liquidity after an earlier swap of the same route,
+    /// with the given gas costs.
     ///
     /// # Errors
     /// As [`State::swap`].
@@ -65,7 +65,7 @@ impl State {
         if amount_in.is_zero() {
             return Err(SwapError::ZeroAmount);
         }
-        let mut walk = Walk::new(self, before, zero_for_one, amount_in, false)?;
+        let mut walk = SwapLoop::new(self, before, zero_for_one, amount_in, false)?;
         walk.run().ok_or(SwapError::Overflow { amount_in })?;
         if !walk.remaining.is_zero() {
             let consumed = amount_in.saturating_sub(walk.remaining);
@@ -85,17 +85,17 @@ impl State {
         })
     }
 
-    /// Returns the amount in that a swap for exactly `amount_out` asks.
+    /// Computes the input for exactly `amount_out`.
     ///
     /// # Errors
     /// - [`SwapError::Closed`] as [`State::swap`].
-    /// - [`SwapError::InsufficientLiquidity`] when the price reaches the end of its range before all is bought.
+    /// - [`SwapError::InsufficientLiquidity`] if the price reaches the end of its range before all is bought.
     /// - [`SwapError::Overflow`] for 2²⁵⁵ and more, and where the contract's arithmetic reverts.
     pub fn swap_exact_out(&self, zero_for_one: bool, amount_out: U256) -> Result<U256, SwapError> {
         if amount_out.is_zero() {
             return Err(SwapError::ZeroAmount);
         }
-        let mut walk = Walk::new(self, &self.now(), zero_for_one, amount_out, true)?;
+        let mut walk = SwapLoop::new(self, &self.now(), zero_for_one, amount_out, true)?;
         walk.run().ok_or(SwapError::Overflow { amount_in: amount_out })?;
         if !walk.remaining.is_zero() {
             return Err(SwapError::InsufficientLiquidity { consumed: walk.moved, amount_in: amount_out });
@@ -104,7 +104,7 @@ impl State {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SwapLoop<'a> {
     fn new(state: &'a State, before: &After, zero_for_one: bool, amount: U256, buys: bool) -> Result<Self, SwapError> {
         let price_x96 = before.sqrt_price_x96;
         let in_range = (MIN_SQRT_PRICE_X96..MAX_SQRT_PRICE_X96).contains(&price_x96)
@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
             return Err(SwapError::Overflow { amount_in: amount });
         }
         let limit_x96 = if zero_for_one { LOWEST_LIMIT_X96 } else { HIGHEST_LIMIT_X96 };
-        // a price at or past the limit makes the contract revert at once
+        // the contract reverts at once if the price is at or past the limit
         if if zero_for_one { price_x96 <= limit_x96 } else { price_x96 >= limit_x96 } {
             return Err(SwapError::InsufficientLiquidity { consumed: U256::ZERO, amount_in: amount });
         }
@@ -145,8 +145,8 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// One round of the contract's loop; without liquidity, all rounds up to the next initialised tick at once, since such
-    /// rounds spend and pay nothing. `None` where the contract reverts.
+    /// Runs one iteration of the contract's loop. Without liquidity, runs all iterations up to the next initialised
+    /// tick, because they spend and pay nothing. `None` where the contract reverts.
     fn step(&mut self) -> Option<()> {
         if self.liquidity == 0 {
             return self.skip_empty_range();
@@ -198,8 +198,8 @@ impl<'a> Walk<'a> {
         if self.zero_for_one { price_x96.max(self.limit_x96) } else { price_x96.min(self.limit_x96) }
     }
 
-    /// The price is exactly that of the stop: crosses the tick if it is initialised. The stored tick is the one that the
-    /// price will be in when it goes on, hence one below for a falling price.
+    /// Handles a price exactly at the step's end: crosses the tick if it is initialised. Stores the tick in which the
+    /// price continues, which is one below for a falling price.
     fn arrive(&mut self, stop: Stop) -> Option<()> {
         if let Some(position) = stop.initialised {
             let net = self.state.ticks.get(position)?.liquidity_net;

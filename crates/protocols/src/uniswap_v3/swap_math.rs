@@ -1,4 +1,4 @@
-//! One step of a swap, within one range of constant liquidity: `SwapMath.computeSwapStep` of v3-core.
+//! One step of a swap within a range of constant liquidity: `SwapMath.computeSwapStep` of v3-core.
 
 use alloy_primitives::U256;
 
@@ -8,21 +8,21 @@ use super::{
     sqrt_price_math::{Round, amount0, amount1, price_after_input, price_after_output},
 };
 
-/// What one step does.
+/// Result of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
-    /// The price where the step ends: the target, or short of it.
+    /// Price at the end of the step: the target, or short of it.
     pub price_x96: U256,
-    /// Amount in, fee included.
+    /// Amount in, including the fee.
     pub spent: U256,
     /// Amount out.
     pub amount_out: U256,
 }
 
-/// Moves the price towards `target_x96` with what remains of the input.
+/// Moves the price towards `target_x96` with the remaining input.
 ///
-/// `None` where the contract reverts. Amounts in are rounded up, amounts out down; what is left over when the target is not
-/// reached is fee, so that the step then spends all that remains.
+/// Amounts in are rounded up, amounts out down. If the target is not reached, the step spends all that remains, and the
+/// excess is fee. `None` where the contract reverts.
 pub(super) fn step(
     price_x96: U256,
     target_x96: U256,
@@ -39,15 +39,15 @@ pub(super) fn step(
         let amount_out = output_between(price_x96, target_x96, liquidity, zero_for_one)?;
         return Some(Step { price_x96: target_x96, spent: to_target.checked_add(fee)?, amount_out });
     }
-    // rounding keeps the price short of the target here, so that the contract takes the same branch
+    // rounding keeps the price short of the target here, so the contract takes the same branch
     let end_x96 = price_after_input(price_x96, liquidity, remaining_less_fee, zero_for_one)?;
     let amount_out = output_between(price_x96, end_x96, liquidity, zero_for_one)?;
     Some(Step { price_x96: end_x96, spent: remaining, amount_out })
 }
 
-/// Moves the price towards `target_x96` until what remains of the output is bought.
+/// Moves the price towards `target_x96` until the remaining output is bought.
 ///
-/// `None` where the contract reverts. Roundings are those of [`step`]; the fee comes on top of the input.
+/// Rounds like [`step`]; the fee is added to the input. `None` where the contract reverts.
 pub(super) fn step_out(
     price_x96: U256,
     target_x96: U256,
@@ -68,7 +68,7 @@ pub(super) fn step_out(
     Some(Step { price_x96: end_x96, spent: amount_in.checked_add(fee)?, amount_out })
 }
 
-/// `remaining · kept / 10⁶`, rounded down.
+/// Computes `remaining · kept / 10⁶`, rounded down.
 fn less_fee(remaining: U256, kept_pips: u32) -> Option<U256> {
     match u64::try_from(remaining) {
         Ok(small) => Some(U256::from(u128::from(small) * u128::from(kept_pips) / u128::from(MAX_FEE_PIPS))),

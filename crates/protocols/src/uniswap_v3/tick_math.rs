@@ -1,18 +1,18 @@
-//! Prices of ticks and ticks of prices, as `TickMath` of v3-core computes them.
+//! Conversion between ticks and prices: `TickMath` of v3-core.
 
 use alloy_primitives::U256;
 
-/// The lowest tick: `log(2⁻¹²⁸)` to the base 1.0001.
+/// Lowest tick: `log(2⁻¹²⁸)` to the base 1.0001.
 pub const MIN_TICK: i32 = -887_272;
-/// The highest tick.
+/// Highest tick.
 pub const MAX_TICK: i32 = -MIN_TICK;
 
 /// Square root of the price at [`MIN_TICK`] in Q64.96.
 pub const MIN_SQRT_PRICE_X96: U256 = U256::from_limbs([4_295_128_739, 0, 0, 0]);
-/// Square root of the price at [`MAX_TICK`] in Q64.96; prices stay below it.
+/// Square root of the price at [`MAX_TICK`] in Q64.96, exclusive maximum of prices.
 pub const MAX_SQRT_PRICE_X96: U256 = U256::from_limbs([0x5d95_1d52_6398_8d26, 0xefd1_fc6a_5064_8849, 0xfffd_8963, 0]);
 
-/// `1.0001^(−2ⁿ⁻¹)` in Q128.128 for n = 0 to 19, as the contract has them.
+/// `1.0001^(−2ⁿ⁻¹)` in Q128.128 for n = 0 to 19: the contract's constants.
 const POWERS_X128: [u128; 20] = [
     0xfffc_b933_bd6f_ad37_aa2d_162d_1a59_4001,
     0xfff9_7272_373d_4132_59a4_6990_580e_213a,
@@ -36,7 +36,7 @@ const POWERS_X128: [u128; 20] = [
     0x0000_0000_048a_1703_91f7_dc42_444e_8fa2,
 ];
 
-/// Square root of the price at a tick, `1.0001^(tick/2)` in Q64.96, rounded as the contract rounds.
+/// Computes the square root of the price at a tick, `1.0001^(tick/2)` in Q64.96, with the contract's rounding.
 ///
 /// `None` outside the range of ticks. Source: `TickMath.getSqrtRatioAtTick`.
 pub fn sqrt_price_at_tick(tick: i32) -> Option<U256> {
@@ -47,7 +47,7 @@ pub fn sqrt_price_at_tick(tick: i32) -> Option<U256> {
     if bits == 0 {
         return Some(U256::ONE << 96);
     }
-    // the contract starts from one (2¹²⁸) and multiplies; the first factor is therefore taken as it is
+    // the contract starts from one (2¹²⁸) and multiplies, so the first factor is taken unchanged
     let mut ratio_x128 = *POWERS_X128.get(bits.trailing_zeros() as usize)?;
     bits &= bits - 1;
     while bits != 0 {
@@ -60,10 +60,10 @@ pub fn sqrt_price_at_tick(tick: i32) -> Option<U256> {
     Some(if rest == 0 { whole } else { whole + U256::ONE })
 }
 
-/// The greatest tick whose price is at most the given one.
+/// Computes the greatest tick whose price is at most the given one.
 ///
-/// `None` for a price below [`MIN_SQRT_PRICE_X96`], or at [`MAX_SQRT_PRICE_X96`] and above.
-/// Source: `TickMath.getTickAtSqrtRatio`.
+/// `None` for a price below [`MIN_SQRT_PRICE_X96`], or at [`MAX_SQRT_PRICE_X96`] and above. Source:
+/// `TickMath.getTickAtSqrtRatio`.
 pub fn tick_at_sqrt_price(sqrt_price_x96: U256) -> Option<i32> {
     if sqrt_price_x96 < MIN_SQRT_PRICE_X96 || sqrt_price_x96 >= MAX_SQRT_PRICE_X96 {
         return None;
@@ -87,7 +87,7 @@ pub fn tick_at_sqrt_price(sqrt_price_x96: U256) -> Option<i32> {
     Some(if sqrt_price_at_tick(high)? <= sqrt_price_x96 { high } else { low })
 }
 
-/// The two ticks that the truncated logarithm leaves open; most often the same one.
+/// Returns the two possible ticks of the truncated logarithm; usually they are equal.
 fn tick_bounds(log2_x64: i128) -> (i32, i32) {
     const LOG_FACTOR: u128 = 255_738_958_999_603_826_347_141;
     const LOW_ERROR: u128 = 3_402_992_956_809_132_418_596_140_100_660_247_210;
@@ -103,30 +103,30 @@ fn sign_extend(value: i128) -> U256 {
     if value < 0 { magnitude.wrapping_neg() } else { magnitude }
 }
 
-/// The low 32 bits above bit 128 of a two's complement number: all of a tick.
+/// Returns the low 32 bits above bit 128 of a two's complement number, which hold all of a tick.
 fn upper_half(value: U256) -> i32 {
     let low = value.as_limbs()[2] & 0xffff_ffff;
     u32::try_from(low).map_or(0, u32::cast_signed)
 }
 
-/// `a · b / 2¹²⁸`, rounded down.
+/// Computes `a · b / 2¹²⁸`, rounded down.
 const fn mul_shift_128(a: u128, b: u128) -> u128 {
     widening_mul(a, b).1
 }
 
-/// `r² / 2¹²⁷`, shifted down once more if it needs 129 bits; and whether it did.
+/// Computes `r² / 2¹²⁷`, shifted down once more if it needs 129 bits; and whether it did.
 const fn square_shift_127(r: u128) -> (u128, bool) {
     let (low, high) = widening_mul(r, r);
     let carry = high >> 127 == 1;
     if carry { (high, true) } else { ((high << 1) | (low >> 127), false) }
 }
 
-/// `a · b` as low and high halves.
+/// Computes `a · b` as low and high halves.
 const fn widening_mul(a: u128, b: u128) -> (u128, u128) {
     const LOW: u128 = u64::MAX as u128;
     let (a0, a1, b0, b1) = (a & LOW, a >> 64, b & LOW, b >> 64);
     let low = a0 * b0;
-    // each partial product is at most (2⁶⁴−1)², so that adding two 64-bit numbers cannot overflow
+    // each partial product is at most (2⁶⁴−1)², so adding two 64-bit numbers cannot overflow
     let middle = a1 * b0 + (low >> 64);
     let middle2 = a0 * b1 + (middle & LOW);
     ((middle2 << 64) | (low & LOW), a1 * b1 + (middle >> 64) + (middle2 >> 64))

@@ -1,4 +1,4 @@
-//! The steps that deposit with a vault and redeem from it, whichever product it is.
+//! Steps that deposit into and redeem from a vault of any product.
 
 use super::ASSET_COIN;
 use crate::{
@@ -6,15 +6,15 @@ use crate::{
     step::{Funding, Receivers},
 };
 
-/// Opcode of the step that deposits.
+/// Opcode of a deposit.
 pub const DEPOSIT_OPCODE: u8 = 0x40;
 
-/// Opcode of the step that redeems.
+/// Opcode of a redemption.
 pub const REDEEM_OPCODE: u8 = 0x41;
 
-/// No operands: the vault is one of the step's tokens.
+/// Encodes a deposit or redemption. There are no operands: the vault is one of the step's tokens.
 pub(crate) fn step_code(coin_in: u8) -> StepCode {
-    // a deposit pays the vault's own token; an asset that a vault pays out is counted at the proxy
+    // a deposit mints the vault's own token to any receiver; the asset of a redemption is counted at the proxy
     let (opcode, funding, receivers) = if coin_in == ASSET_COIN {
         (DEPOSIT_OPCODE, Funding::Approval, Receivers::Anyone)
     } else {

@@ -1,6 +1,6 @@
-//! What wrapping and unwrapping cost, in gas units, as part of a route that the proxy runs.
+//! Gas units of wrapping and unwrapping, as part of a route that the proxy runs.
 
-/// `deposit()`: a call with value, one balance written, one log; net of the refund once the proxy has spent it.
+/// `deposit()`: a call with value, one balance written, one log; net of the refund when the proxy spends the balance.
 ///
 /// Measured in call traces on the local chain.
 pub const WRAP_GAS_UNITS: u64 = 14_000;

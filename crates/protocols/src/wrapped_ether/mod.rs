@@ -1,4 +1,4 @@
-//! Wrapped ether: ether and WETH at one to one.
+//! Wrapped ether: ether and WETH, one to one.
 
 pub mod gas;
 mod step;
@@ -14,14 +14,14 @@ use crate::{
 
 pub use step::{UNWRAP_OPCODE, WRAP_OPCODE};
 
-/// Position of ether among the coins; WETH is the other.
+/// Position of ether among the coins; WETH is the other coin.
 pub const ETHER_COIN: u8 = 0;
 
-/// Holds nothing: the conversion never changes.
+/// State of the conversion, which never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State;
 
-/// The record of wrapped ether: one pool, the WETH9 contract.
+/// Record of wrapped ether: one pool, the WETH9 contract.
 #[derive(Clone, Copy, Debug)]
 pub struct WrappedEther;
 
@@ -44,10 +44,10 @@ impl Protocol for WrappedEther {
     }
 
     fn reader(&self, _pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(Nothing)
+        Box::new(NoCalls)
     }
 
-    /// Wraps when the coin in is ether, unwraps otherwise: the same amount, always.
+    /// Wraps if the coin in is ether, otherwise unwraps. The amount out always equals the amount in.
     fn swap(
         &self,
         _pool: PoolKey,
@@ -81,11 +81,11 @@ impl Protocol for WrappedEther {
     }
 }
 
-/// There is nothing to read.
+/// Reader that makes no calls.
 #[derive(Clone, Copy, Debug)]
-struct Nothing;
+struct NoCalls;
 
-impl StateReader for Nothing {
+impl StateReader for NoCalls {
     fn start(&mut self) -> ReadProgress {
         ReadProgress::Done(State.into())
     }

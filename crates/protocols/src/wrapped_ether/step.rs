@@ -1,15 +1,15 @@
-//! The steps that wrap and unwrap ether.
+//! Steps that wrap and unwrap ether.
 
 use super::ETHER_COIN;
 use crate::StepCode;
 
-/// Opcode of the step that wraps.
+/// Opcode of a wrap.
 pub const WRAP_OPCODE: u8 = 0x01;
 
-/// Opcode of the step that unwraps.
+/// Opcode of an unwrap.
 pub const UNWRAP_OPCODE: u8 = 0x02;
 
-/// No operands: the contract is known.
+/// Encodes the step. There are no operands, because the proxy knows the contract.
 pub(crate) fn step_code(coin_in: u8) -> StepCode {
     StepCode::bare(if coin_in == ETHER_COIN { WRAP_OPCODE } else { UNWRAP_OPCODE })
 }

@@ -200,7 +200,7 @@ fn a_rate_that_its_vault_as_it_was_does_not_say_is_an_error_and_read_whole_it_fo
     boosted.world.chain.set_balance(asset, boosted.share, U256::ONE << 111);
     boosted.world.at(START + 600);
     let error = boosted.each_block(&pool).unwrap_err();
-    assert!(error.to_string().contains("a rate that is not what its vault says in this block"), "{error}");
+    assert!(error.to_string().contains("a rate that differs from its vault's in this block"), "{error}");
     let now = boosted.fresh();
     assert_eq!(followed(&now), 1);
     let at = boosted.world.at(START + 1_200);

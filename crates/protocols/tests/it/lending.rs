@@ -213,7 +213,7 @@ fn a_market_whose_cash_grows_elsewhere_or_whose_numbers_do_not_fit_is_left_out()
     );
     assert!(
         why(&odd::<exchangeRateStoredCall>(Some(CDAI), (e(26) * U256::from(2) + U256::from(1)).abi_encode()))
-            .contains("worth")
+            .contains("share rate")
     );
     assert!(
         why(&odd::<borrowRatePerBlockCall>(None, (e(12) * U256::from(5) + U256::from(1)).abi_encode()))

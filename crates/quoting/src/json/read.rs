@@ -50,7 +50,7 @@ impl Reader {
         read
     }
 
-    /// What was read, or the problem with every mistake.
+    /// Returns what was read, or the problem with every mistake.
     ///
     /// # Errors
     /// The mistakes. When there is neither a value nor a mistake, the reader itself is wrong: an internal problem.
@@ -84,7 +84,7 @@ impl Reader {
         Some(Object { members, pointer: pointer.to_owned() })
     }
 
-    /// A field that must be there.
+    /// Reads a field that must be there.
     pub fn required<'a>(&mut self, object: &Object<'a>, name: &str) -> Option<Item<'a>> {
         let found = object.get(name);
         if found.is_none() {
@@ -93,7 +93,7 @@ impl Reader {
         found
     }
 
-    /// The entries of an array whose length is within bounds. Entries that are `null` are mistakes.
+    /// Reads the entries of an array whose length is within bounds. Entries that are `null` are mistakes.
     pub fn list<'a>(&mut self, item: &Item<'a>, min: usize, max: usize) -> Option<Vec<Item<'a>>> {
         let Json::List(entries) = item.value else {
             self.mistyped(item, "an array");
@@ -109,7 +109,7 @@ impl Reader {
         Some(items.collect())
     }
 
-    /// A string.
+    /// Reads a string.
     pub fn text<'a>(&mut self, item: &Item<'a>) -> Option<&'a str> {
         if let Json::Text(text) = item.value {
             return Some(text);
@@ -127,7 +127,7 @@ impl Reader {
         None
     }
 
-    /// A whole number within bounds.
+    /// Reads a whole number within bounds.
     pub fn integer<T: TryFrom<i128>>(&mut self, item: &Item<'_>, min: i128, max: i128) -> Option<T> {
         let number = match item.value {
             Json::Integer(number) => number,
@@ -156,14 +156,14 @@ impl Reader {
 }
 
 impl<'a> Object<'a> {
-    /// A field that is there and not `null`.
+    /// Returns a field, unless it is absent or `null`.
     pub fn get(&self, name: &str) -> Option<Item<'a>> {
         let (_, value) = self.members.iter().find(|(key, _)| key == name)?;
         (*value != Json::Null).then(|| Item { value, pointer: child(&self.pointer, name) })
     }
 }
 
-/// The pointer of a member, escaped as RFC 6901 says and cut where a client sent an absurd name.
+/// Returns the pointer of a member, escaped as RFC 6901 says and cut where a client sent an absurd name.
 fn child(pointer: &str, name: &str) -> String {
     let name: String = name.chars().take(64).collect();
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))

@@ -26,7 +26,7 @@ pub enum Json {
 }
 
 impl Json {
-    /// The value's type in words.
+    /// Returns the value's type in words.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",

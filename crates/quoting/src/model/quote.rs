@@ -427,8 +427,6 @@ pub struct Certificate {
 pub struct Excluded {
     /// Known pools that no quote uses, as in `/ready`.
     pub quarantined: usize,
-    /// Pools whose prices are far from the market's: always 0, the bound covers them too.
-    pub standing_arbitrage: u32,
     /// Pools that the request leaves out.
     pub filtered: u32,
     /// Chains of more steps than this.

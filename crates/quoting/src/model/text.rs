@@ -48,7 +48,7 @@ impl Serialize for Quantity {
     }
 }
 
-/// A string of a pattern.
+/// Describes a string of a pattern.
 fn text(pattern: &str, description: &str, example: &str) -> RefOr<Schema> {
     let object = ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern));
     object.description(Some(description)).examples([example]).into()

@@ -53,7 +53,7 @@ fn product(step: &Step) -> Option<&'static Product> {
     Product::ALL.iter().find(|product| product.id() == step.protocol)
 }
 
-/// A product's name; its id where the list has none.
+/// Returns a product's name; its id where the list has none.
 fn name(step: &Step) -> String {
     product(step).map_or_else(|| clean(&step.protocol, 40), |product| product.name().to_owned())
 }

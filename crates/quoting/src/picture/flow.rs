@@ -50,12 +50,12 @@ impl Flow {
         self.nodes.len() - 1
     }
 
-    /// The newest node of a token.
+    /// Returns the newest node of a token.
     fn latest(&mut self, token: &str) -> usize {
         self.nodes.iter().rposition(|node| node.token == token).unwrap_or_else(|| self.add(token))
     }
 
-    /// Whether one node leads to another.
+    /// Returns whether one node leads to another.
     fn leads(&self, from: usize, to: usize) -> bool {
         let mut reached = vec![false; self.nodes.len()];
         let mut open = vec![from];
@@ -115,7 +115,7 @@ impl Flow {
     }
 }
 
-/// What part of the outputs' value each is.
+/// Returns what part of the outputs' value each is.
 fn shares(outputs: &[Output]) -> Vec<(&str, f64)> {
     let values: Vec<f64> = outputs.iter().map(|output| output.value().max(0.0)).collect();
     let whole: f64 = values.iter().sum();

@@ -110,13 +110,13 @@ fn threaded(flow: &Flow) -> (Flow, Vec<usize>, Vec<usize>) {
     (threaded, layers, owners)
 }
 
-/// How many links meet at a node's busier side.
+/// Returns how many links meet at a node's busier side.
 fn links_at(flow: &Flow, node: usize) -> usize {
     let leaving = flow.links.iter().filter(|link| link.from == node).count();
     leaving.max(flow.links.iter().filter(|link| link.to == node).count())
 }
 
-/// The layer of each node: as far from the start as its longest way; those that lead nowhere stand at the end.
+/// Returns the layer of each node: as far from the start as its longest path; those that lead nowhere stand at the end.
 fn layers(flow: &Flow) -> Vec<usize> {
     let mut layers = vec![0; flow.nodes.len()];
     for node in flow.ordered() {

@@ -8,7 +8,7 @@ const SYMBOL: usize = 12;
 /// Most accents on one letter.
 const ACCENTS: usize = 2;
 
-/// Whether a character is drawn where it stands: no control, no mark of direction, no filler, nothing that XML forbids.
+/// Returns whether a character is drawn where it stands: no control, no mark of direction, no filler, nothing that XML forbids.
 fn is_seen(c: char) -> bool {
     let unseen = matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
@@ -21,7 +21,7 @@ fn is_accent(c: char) -> bool {
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// One short line of any text, not yet escaped: no controls, no marks of direction, no stacks of accents, at most so many characters.
+/// Cuts any text to one short line, not yet escaped: no controls, no marks of direction, no stacks of accents, at most so many characters.
 pub fn clean(text: &str, most: usize) -> String {
     let mut accents = 0;
     let mut line = String::new();
@@ -41,13 +41,13 @@ pub fn clean(text: &str, most: usize) -> String {
     line.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A token's symbol, or the ends of its address where it has none that can be seen.
+/// Returns a token's symbol, or the ends of its address where it has none that can be seen.
 pub(super) fn symbol(symbol: &str, address: &str) -> String {
     let line = clean(symbol, SYMBOL);
     if line.is_empty() { short(address) } else { line }
 }
 
-/// The ends of an address.
+/// Returns the ends of an address.
 pub(super) fn short(address: &str) -> String {
     let letters: Vec<char> = address.chars().collect();
     match letters.len() {
@@ -72,7 +72,7 @@ pub(super) fn escaped(text: &str) -> String {
     safe
 }
 
-/// Six significant digits of an amount, cut and never rounded up; thousands are grouped.
+/// Writes six significant digits of an amount, cut and never rounded up; thousands are grouped.
 pub(super) fn brief(amount: U256, decimals: u8) -> String {
     const DIGITS: usize = 6;
     let decimals = usize::from(decimals);
@@ -102,13 +102,13 @@ pub(super) fn percent(bps: u64) -> String {
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The gap of a certificate in basis points, to a thousandth and never shown smaller than it is.
+/// Writes the gap of a certificate in basis points, to a thousandth and never smaller than it is.
 pub fn gap_bps(bps: f64) -> String {
     let shown = (bps * 1_000.0).ceil() / 1_000.0;
     format!("{shown:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// How many steps.
+/// Writes how many steps there are.
 pub fn steps(count: usize) -> String {
     format!("{count} {}", if count == 1 { "step" } else { "steps" })
 }

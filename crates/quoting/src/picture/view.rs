@@ -69,7 +69,7 @@ pub(super) struct Certificate {
 }
 
 impl Quote {
-    /// A token of the route.
+    /// Returns a token of the route.
     pub(super) fn token(&self, address: &str) -> Option<&Token> {
         self.path.tokens.iter().find(|token| token.address == address)
     }

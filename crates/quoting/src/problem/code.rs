@@ -25,7 +25,7 @@ macro_rules! codes {
             /// Every code.
             pub const ALL: &'static [Self] = &[$(Self::$code),+];
 
-            /// What the code means to a client.
+            /// Returns what the code means to a client.
             pub const fn meaning(self) -> Meaning {
                 match self {
                     $(Self::$code => Meaning { name: $name, title: $title, retryable: $retryable },)+
@@ -37,7 +37,7 @@ macro_rules! codes {
 
 codes! {
     /// The request is not HTTP/1.1 as the service reads it.
-    MalformedRequest = "MALFORMED_REQUEST", "The request is not HTTP", false;
+    MalformedRequest = "MALFORMED_REQUEST", "The request is not HTTP/1.1", false;
     /// The body is not JSON.
     MalformedJson = "MALFORMED_JSON", "The body is not JSON", false;
     /// `X-API-Key` is absent where it is needed.
@@ -45,11 +45,11 @@ codes! {
     /// `X-API-Key` is unknown or revoked.
     ApiKeyInvalid = "API_KEY_INVALID", "The API key is not valid", false;
     /// No such path.
-    NotFound = "NOT_FOUND", "There is nothing at this path", false;
+    NotFound = "NOT_FOUND", "No such path", false;
     /// No quote has this id.
-    QuoteNotFound = "QUOTE_NOT_FOUND", "There is no such quote", false;
+    QuoteNotFound = "QUOTE_NOT_FOUND", "No such quote", false;
     /// The path exists, the method does not.
-    MethodNotAllowed = "METHOD_NOT_ALLOWED", "This path does not take this method", false;
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", "Method not allowed", false;
     /// The newest market no longer reaches the quote's minimum.
     QuoteStale = "QUOTE_STALE", "The market has moved past the quote's minimum", false;
     /// The request did not come in time.
@@ -88,8 +88,8 @@ codes! {
     RateLimited = "RATE_LIMITED", "Too many calls", true;
     /// A fault of the service.
     Internal = "INTERNAL", "The service failed", true;
-    /// The market is not there yet.
-    NotReady = "NOT_READY", "The market is not there yet", true;
+    /// The market is not ready yet.
+    NotReady = "NOT_READY", "The market is not ready yet", true;
     /// The market is too old to quote on.
     MarketStale = "MARKET_STALE", "The market is too old", true;
     /// More work waits than the service accepts.
@@ -99,12 +99,12 @@ codes! {
 }
 
 impl Code {
-    /// Whether the service cannot answer now and soon may.
+    /// Returns whether the service cannot answer now and soon may.
     pub const fn is_unavailable(self) -> bool {
         matches!(self, Self::NotReady | Self::MarketStale | Self::Overloaded)
     }
 
-    /// The URN that names the kind of problem.
+    /// Returns the URN that names the kind of problem.
     pub fn urn(self) -> String {
         format!("urn:braid:problem:{}", self.meaning().name.to_ascii_lowercase().replace('_', "-"))
     }

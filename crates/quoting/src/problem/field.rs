@@ -19,7 +19,7 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// A wrong field.
+    /// Returns a wrong field.
     pub fn new(pointer: impl Into<String>, code: FieldCode, detail: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), code, detail: detail.into() }
     }
@@ -68,7 +68,7 @@ pub enum FieldCode {
     ValueUnknown,
     /// An exact output is asked for beside other outputs, or for several inputs.
     ExactOutputUnsupported,
-    /// An exact output leaves no room for this: the input's amount follows from it, and its share is all.
+    /// The field contradicts an exact output, from which the input's amount follows, and whose share is all.
     AmountConflict,
     /// Not a UUID.
     QuoteIdInvalid,
@@ -91,7 +91,7 @@ pub enum FieldCode {
 }
 
 impl FieldCode {
-    /// The problem that this mistake is, if it has a code of its own.
+    /// Returns the problem that this mistake is, if it has a code of its own.
     pub const fn problem(self) -> Option<Code> {
         match self {
             Self::TokenNotFound => Some(Code::TokenNotFound),

@@ -23,30 +23,30 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem without fields.
+    /// Returns a problem without fields.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let retry_after_s = code.is_unavailable().then_some(1);
         Self { code, detail: detail.into(), errors: Vec::new(), retry_after_s }
     }
 
-    /// A fault of the service: the cause goes to the log, not to the client.
+    /// Makes the problem of a fault of the service: the cause goes to the log, not to the client.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         tracing::error!(%cause, "internal error");
         Self::new(Code::Internal, "the service failed; the request id names this failure in its log")
     }
 
-    /// The problem of an id that no quote has.
+    /// Returns the problem of an id that no quote has.
     pub fn no_such_quote() -> Self {
         Self::new(Code::QuoteNotFound, "no quote has this id")
     }
 
-    /// A problem with one field.
+    /// Returns a problem with one field.
     pub fn field(code: Code, error: FieldError) -> Self {
         let detail = error.detail.clone();
         Self { errors: vec![error], ..Self::new(code, detail) }
     }
 
-    /// The problem of one or more wrong fields. Where all of them say the same thing that has a code of its own, that is
+    /// Returns the problem of one or more wrong fields. Where all of them say the same thing that has a code of its own, that is
     /// the problem's code.
     pub fn invalid(errors: Vec<FieldError>) -> Self {
         let own = errors.first().and_then(|error| error.code.problem());
@@ -73,7 +73,7 @@ impl From<StoreError> for Problem {
                 let detail = "the service's disk does not take quotes, and the memory for those that wait is full";
                 Self::new(Code::Overloaded, detail)
             }
-            // Told of in the log when it was found.
+            // logged when it was found
             StoreError::NoKeys(_) => Self::new(Code::Internal, "the service's API keys cannot be read"),
             StoreError::Unreadable { .. } => {
                 tracing::error!(%error, "a quote cannot be read");

@@ -14,7 +14,7 @@ use crate::draft::{Aside, Asked, Draft};
 use crate::feed::Published;
 use crate::json;
 use crate::proxy::ProxyState;
-use crate::request::{Body as _, InputEntry, QuoteRequest};
+use crate::request::{InputEntry, QuoteRequest, Request as _};
 use crate::solve::{self, SolveLimits};
 use crate::stored::Plan;
 use crate::{answer, explain, reprice, resolve};
@@ -61,7 +61,7 @@ fn limits(receipt: &Receipt) -> SolveLimits {
     SolveLimits { ttl_ms: receipt.settings.ttl_ms, max_steps: receipt.settings.max_steps }
 }
 
-/// The question of a receipt on a market, and what was left out of it.
+/// Reads the question of a receipt on a market, and what was left out of it.
 fn asked(receipt: &Receipt, market: Market) -> Result<(Asked, Aside), String> {
     let body = json::parse(receipt.request.to_string().as_bytes()).map_err(|error| error.to_string())?;
     let request = QuoteRequest::parse(&body).map_err(|problem| problem.detail)?;
@@ -89,13 +89,11 @@ fn asked(receipt: &Receipt, market: Market) -> Result<(Asked, Aside), String> {
     Ok((Asked { published, request, tokens, id, created_at_ms }, aside))
 }
 
-/// The answer of a draft, with what the chain alone knew when the receipt was made.
+/// Writes the answer of a draft, with what the chain alone knew when the receipt was made.
 fn written(receipt: &Receipt, mut draft: Draft) -> Result<Again, String> {
     draft.permit.nonce = receipt.plan.permit.nonce;
     if let Some(measured) = receipt.measured_gas {
-        draft.gas.total_gas_units = measured.total_gas_units;
-        draft.gas.gas_limit = measured.gas_limit;
-        draft.explanation = draft.explanation.take().map(|explanation| explain::with_gas_of(&draft, explanation));
+        explain::measured(&mut draft, measured.total_gas_units, measured.gas_limit);
     }
     let answer = answer::quote(&draft, ProxyState::Unknown, receipt.market.left_out);
     let answer = to_value(&answer).map_err(|error| error.to_string())?;

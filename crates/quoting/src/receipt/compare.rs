@@ -4,12 +4,12 @@ use braid_primitives::B256;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// A document as JSON without spaces, the keys of every object sorted.
+/// Writes a document as JSON without spaces, the keys of every object sorted.
 pub(super) fn canonical(document: &Value) -> String {
     document.to_string()
 }
 
-/// The digest of a receipt: of everything in it but the digest.
+/// Returns the digest of a receipt: of everything in it but the digest.
 pub(super) fn digest(document: &Value) -> B256 {
     let mut document = document.clone();
     if let Some(fields) = document.as_object_mut() {
@@ -18,7 +18,7 @@ pub(super) fn digest(document: &Value) -> B256 {
     B256::from(<[u8; 32]>::from(Sha256::digest(canonical(&document))))
 }
 
-/// Where a document differs from another one, as JSON pointers with both values. Keys in `ignored` are not looked at, wherever they stand.
+/// Lists where a document differs from another one, as JSON pointers with both values. Keys in `ignored` are not looked at, wherever they stand.
 pub(super) fn differences(told: &Value, again: &Value, ignored: &[&str]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     compare(told, again, ignored, "", &mut found);
@@ -46,7 +46,7 @@ fn compare(told: &Value, again: &Value, ignored: &[&str], at: &str, found: &mut 
     }
 }
 
-/// A value on part of a line.
+/// Writes a value on part of a line.
 fn short(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= 80 { text } else { text.chars().take(79).chain(['…']).collect() }

@@ -137,7 +137,7 @@ impl Receipt {
     }
 }
 
-/// The pools that a plan's steps pass, those that are its tokens themselves, and those that say what its tokens' shares are worth: all that its
+/// Returns the pools that a plan's steps pass, those that are its tokens themselves, and those that say what its tokens' shares are worth: all that its
 /// amounts and its gas depend on.
 fn route_pools(market: &Market, plan: &Plan) -> Market {
     let steps: Vec<PoolId> = plan.steps.iter().filter_map(|step| market.pool_id(step.pool)).collect();
@@ -150,7 +150,7 @@ fn route_pools(market: &Market, plan: &Plan) -> Market {
     market.only(pools)
 }
 
-/// Whether a pool says what shares of a token are worth.
+/// Returns whether a pool says what shares of a token are worth.
 fn keeps_shares(pool: &Pool, token: TokenId) -> bool {
     pool.shares_of(&After::Unchanged, token, U256::ONE).is_some()
 }

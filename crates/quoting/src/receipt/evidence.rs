@@ -46,21 +46,21 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// What a draft was made of.
-    pub fn of(draft: Draft, request: Bytes, left_out: usize, limits: SolveLimits) -> Self {
+    /// Keeps what a draft was made of.
+    pub(crate) fn of(draft: Draft, request: Bytes, left_out: usize, limits: SolveLimits) -> Self {
         let measured = draft.simulated.as_ref().is_some_and(|simulated| simulated.gas.is_some());
         Self {
             request,
-            head: Arc::clone(&draft.published.head),
+            head: Arc::clone(&draft.asked.published.head),
             measured_gas: measured.then(|| MeasuredGas::from(&draft.gas)),
             aside: draft.aside,
             left_out,
             limits,
-            lasts: Duration::from_millis(draft.expires_at_ms.saturating_sub(draft.created_at_ms)),
+            lasts: Duration::from_millis(draft.expires_at_ms.saturating_sub(draft.asked.created_at_ms)),
         }
     }
 
-    /// How much memory it takes, the market not counted.
+    /// Returns how much memory it takes, the market not counted.
     pub(super) fn bytes(&self) -> u32 {
         let filter = self.head.market.pools().len() / 8;
         u32::try_from(self.request.len() + filter + 512).unwrap_or(u32::MAX)

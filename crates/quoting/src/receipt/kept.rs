@@ -69,7 +69,7 @@ impl Receipts {
         self.kept.insert(id, Arc::new(evidence));
     }
 
-    /// The receipt of a quote. It may read the whole market: call it where blocking is fine.
+    /// Writes the receipt of a quote. It may read the whole market: call it where blocking is fine.
     ///
     /// # Errors
     /// `RECEIPT_UNAVAILABLE` when this process did not give the quote or no longer has what it was made of, `OVERLOADED` while another receipt is
@@ -80,7 +80,7 @@ impl Receipts {
         Receipt::write(&evidence, quote, digest, order)
     }
 
-    /// The market of a quote as the content of a market file, in the order in which the quote was solved. Call it where blocking is fine.
+    /// Writes the market of a quote as the content of a market file, in the order in which the quote was solved. Call it where blocking is fine.
     ///
     /// # Errors
     /// `RECEIPT_UNAVAILABLE` as [`Receipts::receipt`], `OVERLOADED` while as many files as there may be are on their way.
@@ -95,8 +95,8 @@ impl Receipts {
 
     fn evidence(&self, id: Uuid) -> Result<Arc<Evidence>, Problem> {
         self.kept.get(&id).ok_or_else(|| {
-            let detail = "what this quote was made of is not in memory: it was given before a restart, or by another replica; ask for a new quote \
-                          and then at once for its receipt";
+            let detail = "this process does not have the receipt: the quote was given before a restart, or by another replica. \
+                          Ask for a new quote, and then at once for its receipt";
             Problem::new(Code::ReceiptUnavailable, detail)
         })
     }

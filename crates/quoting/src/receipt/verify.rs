@@ -110,7 +110,7 @@ fn differs(about: &'static str, mut at: Vec<String>) -> Finding {
     Finding { about, verdict: Verdict::Differs(at) }
 }
 
-/// One finding of what differs, if anything does.
+/// Returns one finding of what differs, if anything does.
 fn found(about: &'static str, at: Vec<String>, how: impl fmt::Display) -> Finding {
     if at.is_empty() { agrees(about, how) } else { differs(about, at) }
 }
@@ -142,7 +142,7 @@ fn listed(under: &str, at: Vec<(String, String)>) -> Vec<String> {
     at.into_iter().map(|(pointer, what)| format!("{under}{pointer} is {what}")).collect()
 }
 
-/// What a difference in the answer is about.
+/// Returns what a difference in the answer is about.
 fn about(pointer: &str) -> &'static str {
     match pointer.split('/').nth(1).unwrap_or_default() {
         "path" | "protocols_used" => "route",

@@ -2,7 +2,7 @@
 
 use braid_primitives::Address;
 
-use super::describe::request;
+use super::declare::request;
 use super::kind::{AnyAddress, Chain, Kind as _, List, Token, nested};
 use super::parse::AskedToken;
 

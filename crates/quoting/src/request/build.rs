@@ -3,7 +3,7 @@
 use braid_primitives::Bytes;
 use uuid::Uuid;
 
-use super::describe::request;
+use super::declare::request;
 use super::kind::{Flag, Integer, Kind as _, QuoteId, Signature};
 
 request! {

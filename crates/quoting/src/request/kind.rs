@@ -10,7 +10,7 @@ use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema as _, ToSchema};
 use uuid::Uuid;
 
-use super::describe::Body;
+use super::declare::Request;
 use super::parse::{AddressError, AskedToken, parse_address, parse_amount, parse_quote_id};
 use crate::json::{Item, Json, Reader};
 use crate::model::words;
@@ -122,7 +122,7 @@ kinds! {
             other if other == proxy::address() => "the execution proxy",
             _ => return Some(address),
         };
-        r.accept(item, None, FieldCode::AddressForbidden, || format!("{forbidden} cannot stand here"))
+        r.accept(item, None, FieldCode::AddressForbidden, || format!("{forbidden} is not allowed here"))
     };
 
     /// An amount in atomic units.
@@ -231,12 +231,12 @@ impl<K: Kind> Kind for List<K> {
 /// An object of its own.
 pub struct Nested<T>(PhantomData<T>);
 
-/// An object of its own.
+/// Makes the kind of objects of their own.
 pub const fn nested<T>() -> Nested<T> {
     Nested(PhantomData)
 }
 
-impl<T: Body + ToSchema> Kind for Nested<T> {
+impl<T: Request + ToSchema> Kind for Nested<T> {
     type Value = T;
 
     fn read(&self, r: &mut Reader, item: &Item<'_>) -> Option<T> {

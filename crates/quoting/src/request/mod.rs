@@ -1,10 +1,12 @@
-//! What clients send: each request is declared once, and from that follow how it is read, with all mistakes reported at once, and
+//! What clients send: each body and each query is declared once, and from that follow how it is read, with all mistakes reported at once, and
 //! what the document says of it.
 
 mod accounts;
 mod build;
-mod describe;
+mod declare;
+mod document;
 pub mod kind;
+mod market;
 mod parse;
 #[cfg(test)]
 mod properties;
@@ -12,11 +14,13 @@ mod quote;
 
 pub use accounts::{AllowanceEntry, AllowancesRequest, BalancesRequest};
 pub use build::BuildRequest;
-pub use describe::Body;
+pub use declare::Request;
+pub use document::Field;
+pub use market::{ChainQuery, PricesQuery, TokensQuery};
 pub use parse::{AskedToken, parse_quote_id};
 pub use quote::{InputEntry, Listed, MAX_ENTRIES, MAX_TTL_S, OutputEntry, PartnerFeeRequest, QuoteRequest};
 
-/// The names of all requests' schemas.
+/// The names of all bodies' schemas.
 pub const NAMES: [&str; 8] = [
     QuoteRequest::NAME,
     InputEntry::NAME,

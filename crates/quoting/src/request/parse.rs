@@ -13,7 +13,7 @@ pub struct AskedToken {
 }
 
 impl AskedToken {
-    /// A token from the address that a client used.
+    /// Returns a token from the address that a client used.
     pub fn new(shown: Address) -> Self {
         let address = if is_native_ether(shown) { NATIVE_ETHER } else { shown };
         Self { address, shown }

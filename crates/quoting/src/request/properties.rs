@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Body as _, BuildRequest, QuoteRequest, parse_quote_id};
+use super::{BuildRequest, QuoteRequest, Request as _, parse_quote_id};
 use crate::json::{Json, parse};
 use crate::problem::{Code, FieldCode, Problem};
 
@@ -26,7 +26,7 @@ fn read(body: &Value) -> Result<QuoteRequest, Problem> {
     QuoteRequest::parse(&parse(body.to_string().as_bytes()).unwrap())
 }
 
-/// The request with one value replaced.
+/// Returns the request with one value replaced.
 fn with(pointer: &str, value: Value) -> Value {
     let mut body = request();
     *body.pointer_mut(pointer).unwrap() = value;
@@ -45,7 +45,7 @@ fn names() -> impl Strategy<Value = String> {
     prop::sample::select(known).prop_map(str::to_owned)
 }
 
-/// Any JSON, with a liking for what the contract knows.
+/// Makes any JSON, with a liking for what the contract knows.
 fn trees() -> impl Strategy<Value = Json> {
     let text = prop_oneof![
         "\\PC{0,12}".boxed(),

@@ -4,11 +4,11 @@ use braid_execution::PartnerFee;
 use braid_primitives::{Address, BPS, GasTier, PoolKey, U256};
 use serde::{Deserialize, Serialize};
 
-use super::describe::{Body as _, request};
+use super::declare::{Request as _, request};
 use super::kind::{Account, Amount, Chain, FeeBps, Flag, Integer, Kind as _, List, Pool, Text, Tier, Token, nested};
 use super::parse::AskedToken;
 use crate::json::{Item, Object, Reader};
-use crate::problem::FieldCode;
+use crate::problem::{FieldCode, FieldError, Problem};
 
 /// Most inputs, and most outputs, of one quote.
 pub const MAX_ENTRIES: usize = 6;
@@ -38,29 +38,29 @@ request! {
     pub struct QuoteRequest as "QuoteBody" {
         /// Tokens to sell, all different.
         pub inputs: Vec<InputEntry> = List(nested::<InputEntry>(), 1..=MAX_ENTRIES), required, then check_amounts;
-        /// Tokens to buy, all different, none of them an input. Their `ratio_bps` sum to 10000; or one output has an exact `amount`, and one
-        /// input none: then as little as possible is sold for it.
+        /// Tokens to buy, all different, none of them an input. Their `ratio_bps` sum to 10000; or one output has an exact `amount`,
+        /// and the one input has none: then as little as possible is sold for it.
         pub outputs: Vec<OutputEntry> = List(nested::<OutputEntry>(), 1..=MAX_ENTRIES), required, then check_entries;
         /// Who holds the inputs and sends the transaction.
         pub taker: Address = Account, required;
         /// Who receives the outputs. Default: the taker.
         pub recipient: Address = Account, like(taker);
-        /// Largest acceptable slippage, in basis points: by so much less may be paid, or for an exact output by so much more be sold. Default 100.
+        /// Largest acceptable slippage, in basis points: how much less may be paid, or for an exact output how much more may be sold. Default 100.
         pub slippage_tolerance_bps: u16 = Integer(0..=5_000_u16), default(100);
         /// Longest chain of steps from an input to an output. Default 4.
         pub max_hops: u8 = Integer(1..=8_u8), default(4);
-        /// Most steps in the route, wrapping ether included. Default, and at most: what the service allows, 40 as it comes.
+        /// Most steps in the route, wrapping ether included. Default and maximum: what the service allows, 40 unless it is configured.
         pub max_steps: Option<u16> = Integer(1..=64_u16), optional;
-        /// Ids or family names of protocols to leave out; unknown ones are told in `issues`.
+        /// Ids or family names of protocols to exclude; `issues` lists the unknown ones.
         pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new());
-        /// Ids or family names of the only protocols to use; unknown ones are told in `issues`, and are an error where there is no route without them.
+        /// Ids or family names of the only protocols to use; `issues` lists the unknown ones, which are an error where there is no route without them.
         pub include_protocols: Option<Vec<String>> = List(Text, 0..=MAX_FILTERS), optional;
-        /// Pools to leave out: a contract's address, and a slash and the pool's id where the contract holds many.
+        /// Pools to exclude: a contract's address, and a slash and the pool's id where the contract holds many.
         pub exclude_pools: Vec<PoolKey> = List(Pool, 0..=MAX_FILTERS), default(Vec::new());
         /// `slow`, `standard` (default), `fast` or `urgent`.
         pub gas_priority: GasTier = Tier, default(GasTier::Standard);
-        /// Seconds that the quote can be built, and that its order is good for after that build at least: time for multisigs and hardware wallets.
-        /// The minimum must bear the market's movement for so long, which the warning `LONG_TTL` tells. Default: what the service sets, 120 as it comes.
+        /// Seconds for which the quote can be built, and then for which its order is good at least: time for multisigs and hardware wallets.
+        /// Prices move the further the longer that is, of which the warning `LONG_TTL` tells. Default: what the service sets, 120 unless it is configured.
         pub ttl_s: Option<u16> = Integer(10..=MAX_TTL_S), optional;
         /// Simulate the transaction. Default false.
         pub simulate: bool = Flag, default(false);
@@ -82,7 +82,7 @@ request! {
         pub chain_id: u64 = Chain, required;
         /// Token; `0xEeee…EEeE` or the zero address for ether.
         "address" => pub token: AskedToken = Token, required;
-        /// Atomic units, decimal, above zero. Needed, but for an exact output: then there is none.
+        /// Atomic units, decimal, above zero. Required, unless the output is exact: then leave it out.
         pub amount: Option<U256> = Amount, optional;
     }
 
@@ -92,7 +92,7 @@ request! {
         pub chain_id: u64 = Chain, required;
         /// Token; `0xEeee…EEeE` or the zero address for ether.
         "address" => pub token: AskedToken = Token, required;
-        /// Share of the total output value, in basis points. Needed, but for an exact output.
+        /// Share of the total output value, in basis points. Required, unless the output is exact.
         pub ratio_bps: Option<u16> = Integer(1..=10_000_u16), optional;
         /// Exact output: the least that the recipient gets, in atomic units, decimal, above zero. In place of `ratio_bps`.
         pub amount: Option<U256> = Amount, optional;
@@ -110,27 +110,45 @@ request! {
 }
 
 impl QuoteRequest {
-    /// Whether to read the taker's balances and allowances.
+    /// Returns whether to read the taker's balances and allowances.
     pub fn check_allowances(&self) -> bool {
         self.asked_check_allowances.unwrap_or(true)
     }
 
-    /// Which approvals the answers list.
+    /// Returns which approvals the answers list.
     pub fn listed(&self) -> Listed {
         if self.asked_check_allowances == Some(true) { Listed::Missing } else { Listed::All }
     }
 
-    /// The amount of an exact output.
+    /// Lists every token, inputs first, with the JSON pointer of its address.
+    pub fn tokens(&self) -> impl Iterator<Item = (String, AskedToken)> {
+        let inputs = self.inputs.iter().map(|entry| entry.token).enumerate();
+        let outputs = self.outputs.iter().map(|entry| entry.token).enumerate();
+        let inputs = inputs.map(|(index, token)| (format!("/inputs/{index}/address"), token));
+        inputs.chain(outputs.map(|(index, token)| (format!("/outputs/{index}/address"), token)))
+    }
+
+    /// Refuses the request where `wrong` finds a token wrong and says why, with every such token.
+    ///
+    /// # Errors
+    /// A problem with a field of this code for each of them.
+    pub fn check_tokens(&self, code: FieldCode, wrong: impl Fn(AskedToken) -> Option<String>) -> Result<(), Problem> {
+        let errors = self.tokens().filter_map(|(pointer, token)| Some(FieldError::new(pointer, code, wrong(token)?)));
+        let errors: Vec<FieldError> = errors.collect();
+        if errors.is_empty() { Ok(()) } else { Err(Problem::invalid(errors)) }
+    }
+
+    /// Returns the amount of an exact output.
     pub fn exact_output(&self) -> Option<U256> {
         self.outputs.first()?.amount
     }
 
-    /// How long the quote can be built, in milliseconds, where the service's own time is `service_ttl_ms`.
+    /// Returns how long the quote can be built, in milliseconds, where the service's own time is `service_ttl_ms`.
     pub fn ttl_ms(&self, service_ttl_ms: u64) -> u64 {
         self.ttl_s.map_or(service_ttl_ms, |asked| u64::from(asked) * 1_000)
     }
 
-    /// The fee as the proxy takes it.
+    /// Returns the fee as the proxy takes it.
     pub fn fee(&self) -> Option<PartnerFee> {
         let fee = self.partner_fee.as_ref()?;
         Some(PartnerFee { bps: fee.bps, recipient: fee.recipient, on_output: fee.on_output })
@@ -138,7 +156,7 @@ impl QuoteRequest {
 }
 
 impl OutputEntry {
-    /// Its share of the total output value, in basis points: an exact output is all of it.
+    /// Returns its share of the total output value, in basis points: an exact output is all of it.
     pub fn share_bps(&self) -> u16 {
         self.ratio_bps.unwrap_or(ALL_BPS)
     }
@@ -200,12 +218,12 @@ fn check_alone(r: &mut Reader, pointer: &str, count: usize) {
     }
 }
 
-/// Whether an output has an exact amount, which may be one that cannot be read.
+/// Returns whether an output has an exact amount, which may be one that cannot be read.
 fn is_exact(object: &Object<'_>) -> bool {
     given(object, "outputs", OutputEntry::FIELDS, "amount").contains(&Some(true))
 }
 
-/// Which entries have a field, whether it can be read or not; `None` for what is no object.
+/// Returns which entries have a field, whether it can be read or not; `None` for what is no object.
 fn given(object: &Object<'_>, side: &str, known: &[&str], name: &str) -> Vec<Option<bool>> {
     entries(object, side, |r, item| Some(r.object(item.value, &item.pointer, known)?.get(name).is_some()))
 }
@@ -224,7 +242,7 @@ fn note(
     }
 }
 
-/// The entries of a list, those that are wrong as `None`. Their mistakes were noted when they were first read.
+/// Returns the entries of a list, those that are wrong as `None`. Their mistakes were noted when they were first read.
 fn entries<T>(object: &Object<'_>, name: &str, read: impl Fn(&mut Reader, &Item<'_>) -> Option<T>) -> Vec<Option<T>> {
     let mut again = Reader::default();
     let items = object.get(name).and_then(|list| again.list(&list, 1, MAX_ENTRIES)).unwrap_or_default();

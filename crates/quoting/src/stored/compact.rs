@@ -33,14 +33,14 @@ static DICTIONARY: LazyLock<Dictionary> = LazyLock::new(|| {
     }
 });
 
-/// The dictionary's tag, the length of the text, and the text compressed.
+/// Returns the dictionary's tag, the length of the text, and the text compressed.
 pub(super) fn encode(text: &[u8]) -> io::Result<Vec<u8>> {
     let compressed = Compressor::with_prepared_dictionary(&DICTIONARY.encoder)?.compress(text)?;
     let len = u32::try_from(text.len()).map_err(io::Error::other)?;
     Ok([&DICTIONARY.tag[..], &len.to_be_bytes(), &compressed].concat())
 }
 
-/// The text of [`encode`]; `None` for what another version wrote.
+/// Returns the text of [`encode`]; `None` for what another version wrote.
 pub(super) fn decode(bytes: &[u8]) -> Option<Vec<u8>> {
     let (tag, rest) = bytes.split_first_chunk::<4>()?;
     let (len, compressed) = rest.split_first_chunk::<4>()?;

@@ -2,7 +2,7 @@
 //!
 //! Never the optimum, but sound at any size: beyond the market's liquidity too, where a single chain collapses.
 
-use crate::path::best_paths_within;
+use crate::path::{Path, Within, paths_above, repriced};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -21,25 +21,151 @@ pub(crate) struct Cut {
     pub(crate) quotes: usize,
 }
 
-/// The flow that equal parts make; empty if the first finds no chain.
+/// The flow that equal parts make; empty if the first part finds no chain.
 pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) -> Vec<Flow> {
-    let part = problem.amount / f64::from(cut.chunks);
-    let mut support = Support::default();
-    let mut chains = 0;
+    let mut split = Split {
+        problem,
+        potentials,
+        cut,
+        support: Support::default(),
+        added: 0,
+        chains: Vec::new(),
+        unknown_net: f64::INFINITY,
+    };
     for _ in 0..cut.chunks {
-        // Others are looked for only where the best one does not fit.
-        let grown = [1, Tuning::CHUNK_CHAINS].into_iter().find_map(|keep| {
-            let paths = best_paths_within(problem, potentials, part, &support, keep, cut.quotes);
-            paths.into_iter().find_map(|path| {
-                let next = support.with(&path.flows, problem.hops)?;
-                let fresh = usize::from(next.len() > support.len());
-                (next.len() <= cut.pools && chains + fresh <= cut.chains).then_some((next, fresh))
-            })
-        });
         // Where nothing takes another part, the rest follows the proportions reached so far.
-        let Some((next, fresh)) = grown else { break };
-        support = next;
-        chains += fresh;
+        if split.add_part().is_none() {
+            break;
+        }
     }
-    support.flows().to_vec()
+    split.support.flows().to_vec()
+}
+
+/// The parts sent so far, and the chains that the next one may take.
+///
+/// What a chain pays for a part only falls while parts are added to pools in use: a search that keeps several chains serves until the best
+/// of them pays less than any other chain did. A pool that joins makes the chains through it cheaper by its gas: then a search is due.
+struct Split<'a, 'p> {
+    problem: &'a Problem<'p>,
+    potentials: &'a Potentials,
+    cut: Cut,
+    support: Support,
+    /// How many chains added a pool.
+    added: usize,
+    chains: Vec<Vec<Flow>>,
+    /// The most that a chain not among `chains` pays for a part, net of gas; infinite where a search is due.
+    unknown_net: f64,
+}
+
+impl Split<'_, '_> {
+    /// Sends one more part down the chain that pays most for it; `None` where no chain takes it.
+    fn add_part(&mut self) -> Option<()> {
+        let part = self.problem.amount / f64::from(self.cut.chunks);
+        let mut priced = self.priced(part);
+        if priced.first().is_none_or(|best| best.net < self.unknown_net) {
+            self.search(part);
+            priced = self.priced(part);
+        }
+        let support = priced.iter().find_map(|path| self.with(path))?;
+        if support.len() > self.support.len() {
+            self.added += 1;
+            self.unknown_net = f64::INFINITY;
+        }
+        self.support = support;
+        Some(())
+    }
+
+    /// The known chains with what they pay for a part, best first.
+    fn priced(&self, part: f64) -> Vec<Path> {
+        let chains = self.chains.iter();
+        let mut priced: Vec<Path> =
+            chains.filter_map(|chain| repriced(self.problem, &self.support, chain, part)).collect();
+        priced.sort_by(|a, b| b.net.total_cmp(&a.net));
+        priced
+    }
+
+    /// Takes in the chains that pay most for a part now. Where no more may be added, those in use are all.
+    fn search(&mut self, part: f64) {
+        self.unknown_net = f64::NEG_INFINITY;
+        if self.added == self.cut.chains {
+            return;
+        }
+        let within = Within { floor: f64::NEG_INFINITY, keep: Tuning::CHUNK_CHAINS, quotes: self.cut.quotes };
+        let paths = paths_above(self.problem, self.potentials, part, &self.support, within);
+        if paths.len() == Tuning::CHUNK_CHAINS {
+            self.unknown_net = paths.last().map_or(f64::NEG_INFINITY, |path| path.net);
+        }
+        let is_used = |chain: &Vec<Flow>| chain.iter().all(|flow| self.support.amount_in(flow.pair).is_some());
+        self.chains.retain(is_used);
+        for path in paths {
+            let pairs = || path.flows.iter().map(|flow| flow.pair);
+            if !self.chains.iter().any(|chain| chain.iter().map(|flow| flow.pair).eq(pairs())) {
+                self.chains.push(path.flows);
+            }
+        }
+    }
+
+    /// The support with a chain added, where the limits of the cut allow it.
+    fn with(&self, path: &Path) -> Option<Support> {
+        let support = self.support.with(&path.flows, self.problem.hops)?;
+        let added = self.added + usize::from(support.len() > self.support.len());
+        (support.len() <= self.cut.pools && added <= self.cut.chains).then_some(support)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::testing::{prepared, problem, token};
+
+    const ETHER: u128 = 10_u128.pow(18);
+
+    /// The same with a search for every part.
+    fn searched_each_time(problem: &Problem<'_>, potentials: &Potentials, chunks: u16) -> Support {
+        let part = problem.amount / f64::from(chunks);
+        let within = Within { floor: f64::NEG_INFINITY, keep: 1, quotes: usize::MAX };
+        (0..chunks).fold(Support::default(), |support, _| {
+            let path = paths_above(problem, potentials, part, &support, within).remove(0);
+            support.with(&path.flows, problem.hops).unwrap()
+        })
+    }
+
+    #[test]
+    fn parts_go_where_a_search_for_each_of_them_sends_them() {
+        // Six pools straight to the output, and chains over three tokens that share pools; depths and prices differ.
+        let straight =
+            (0..6_u128).map(|k| ((1, 0), [(40 + 13 * k) * ETHER, (40 + 13 * k) * ETHER * (1_000 - k) / 1_000]));
+        let around = (2..5).flat_map(|hub| {
+            let depth = ETHER * 100 * u128::from(hub);
+            [
+                ((1, hub), [depth, depth * 999 / 1_000]),
+                ((hub, 0), [depth * 2, depth * 2]),
+                ((hub, hub % 3 + 2), [depth; 2]),
+            ]
+        });
+        let market = prepared(&straight.chain(around).collect::<Vec<_>>());
+        let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
+        let potentials = Potentials::new(&problem, 1.0);
+        let cut = Cut { chunks: 50, pools: usize::MAX, chains: usize::MAX, quotes: usize::MAX };
+        let (flows, expected) = (chunked(&problem, &potentials, cut), searched_each_time(&problem, &potentials, 50));
+        assert!(expected.len() > 8, "{}", expected.len());
+        for flow in &flows {
+            let amount_in = expected.amount_in(flow.pair).unwrap_or(0.0);
+            assert!((flow.amount_in / amount_in - 1.0).abs() < 1e-9, "{flow:?}, {amount_in}");
+        }
+        assert_eq!(flows.len(), expected.len());
+    }
+
+    #[test]
+    fn no_more_chains_than_allowed_add_pools() {
+        let pools: Vec<_> = (0..6).map(|_| ((1, 0), [100 * ETHER; 2])).collect();
+        let market = prepared(&pools);
+        let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
+        let potentials = Potentials::new(&problem, 1.0);
+        let flows = chunked(&problem, &potentials, Cut { chunks: 20, pools: 40, chains: 4, quotes: 1_000 });
+        assert_eq!(flows.len(), 4);
+        assert!((flows.iter().map(|flow| flow.amount_in).sum::<f64>() / 60e18 - 1.0).abs() < 1e-9);
+    }
 }

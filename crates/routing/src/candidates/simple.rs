@@ -3,7 +3,7 @@
 //! Each plans in floating point and is replayed by the same exact arithmetic as any other flow.
 
 use super::chunks::{Cut, chunked};
-use crate::path::{Path, best_paths, best_paths_above};
+use crate::path::{Path, Within, best_paths, paths_above};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -40,7 +40,7 @@ impl SimplePlan {
                 let paths = best_paths(problem, potentials, problem.amount, &Support::default(), 1);
                 paths.into_iter().next().map(|path| path.flows)
             }
-            Self::Grid => grid(problem, potentials, least),
+            Self::Grid => grid(problem, potentials, quotes, least),
             Self::Chunks => Some(chunked(
                 problem,
                 potentials,
@@ -66,8 +66,13 @@ struct Combination {
     given: [(usize, usize); Tuning::GRID_CHAINS],
 }
 
-fn grid(problem: &Problem<'_>, potentials: &Potentials, least: &dyn Fn(f64) -> f64) -> Option<Vec<Flow>> {
-    let chains = candidates(problem, potentials, least);
+fn grid(
+    problem: &Problem<'_>,
+    potentials: &Potentials,
+    quotes: usize,
+    least: &dyn Fn(f64) -> f64,
+) -> Option<Vec<Flow>> {
+    let chains = candidates(problem, potentials, quotes, least);
     let table: Vec<Vec<f64>> =
         chains.iter().map(|chain| (1..=Tuning::GRID_PARTS).map(|k| value(problem, chain, k)).collect()).collect();
     // For each number of parts the chains, best first.
@@ -126,11 +131,20 @@ fn per_part(value: f64, parts: usize) -> f64 {
     value / parts as f64
 }
 
-fn candidates(problem: &Problem<'_>, potentials: &Potentials, least: &dyn Fn(f64) -> f64) -> Vec<Vec<Flow>> {
+fn candidates(
+    problem: &Problem<'_>,
+    potentials: &Potentials,
+    quotes: usize,
+    least: &dyn Fn(f64) -> f64,
+) -> Vec<Vec<Flow>> {
     let mut chains: Vec<Vec<Flow>> = Vec::new();
     for share in [1.0, 0.5, 0.2, 0.05] {
-        let found =
-            best_paths_above(problem, potentials, problem.amount * share, least(share), Tuning::GRID_CANDIDATES);
+        let within = Within {
+            floor: least(share),
+            keep: Tuning::GRID_CANDIDATES,
+            quotes: quotes.saturating_mul(Tuning::GRID_QUOTES_SHARE).min(Tuning::PATH_QUOTES),
+        };
+        let found = paths_above(problem, potentials, problem.amount * share, &Support::default(), within);
         for Path { flows, .. } in found {
             let same = |known: &Vec<Flow>| known.iter().map(|f| f.pair).eq(flows.iter().map(|f| f.pair));
             if !chains.iter().any(same) {

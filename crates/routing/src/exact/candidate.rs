@@ -1,6 +1,6 @@
 //! From planned flows to an exact route, whose outputs have the shares asked for where there are several.
 
-use super::mend::shift;
+use super::mend::{drop_least, shift};
 use super::shares::{self, Steer};
 use super::valuation;
 use crate::plan::{self, PlanError};
@@ -117,16 +117,31 @@ struct Run<'a, 'p> {
 }
 
 impl Run<'_, '_> {
-    /// Runs the plan, moves flow towards the outputs that got too little, and runs it again.
+    /// The best run of the plan. Where it does not run, it is tried without the least flow to the token at which a pool refused last.
     fn best(mut self) -> Option<Candidate> {
+        for _ in 0..Tuning::FLOWS_DROPPED {
+            match self.steered() {
+                Ok(found) => return Some(found),
+                Err(refused) => drop_least(self.problem, &mut self.flows, refused?)?,
+            }
+        }
+        self.steered().ok()
+    }
+
+    /// Runs the plan, moves flow towards the outputs that got too little, and runs it again.
+    ///
+    /// # Errors
+    /// Where no run succeeds: the token out of which a pool refused its amount last, if one did.
+    fn steered(&mut self) -> Result<Candidate, Option<u32>> {
         let mut best: Option<Candidate> = None;
+        let mut refused = None;
         let outputs: Vec<u32> = self.problem.terms.weights.iter().map(|(token, _)| *token).collect();
         let mut steer = Steer::new(outputs.len());
         let mut without_gain = 0;
         for _ in 0..Tuning::EXACT_RUNS {
             match plan::replay(self.problem.prepared, self.request, &self.flows, &self.kept) {
                 Ok(route) => {
-                    let (found, shares) = self.value(route)?;
+                    let Some((found, shares)) = self.value(route) else { break };
                     if best.as_ref().is_none_or(|known| found.net > known.net) {
                         best = Some(found);
                         without_gain = 0;
@@ -141,6 +156,7 @@ impl Run<'_, '_> {
                     shares::steer(&mut self.flows, &mut self.kept, &outputs, &factors);
                 }
                 Err(PlanError::Refused { flow, offered, at_most }) => {
+                    refused = Some(flow.from);
                     if shift(self.problem, &mut self.flows, &flow, offered, at_most).is_none() {
                         break;
                     }
@@ -148,7 +164,7 @@ impl Run<'_, '_> {
                 Err(_) => break,
             }
         }
-        best
+        best.ok_or(refused)
     }
 
     /// A route's values, and of each node asked for the share of the value that it got, with the share that it should have.

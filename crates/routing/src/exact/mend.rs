@@ -58,6 +58,38 @@ fn hold_back(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u32, share: f6
     Some(())
 }
 
+/// Removes the flow that pays least to a token whose onward pools are full, and every flow that only led to it; `None` where none of them can
+/// be sent another way.
+pub(crate) fn drop_least(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u32) -> Option<()> {
+    let paid = |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
+    let mut coming: Vec<Flow> = flows.iter().filter(|flow| flow.to == token).copied().collect();
+    coming.sort_by(|a, b| paid(a).total_cmp(&paid(b)).then(a.pair.cmp(&b.pair)));
+    coming.into_iter().find_map(|least| {
+        let mut rest = flows.clone();
+        remove(problem, &mut rest, least, problem.hops)?;
+        *flows = rest;
+        Some(())
+    })
+}
+
+/// Removes a flow. The other flows out of its token take what it took; where there are none, the flows into that token are removed as well,
+/// over at most so many pools.
+fn remove(problem: &Problem<'_>, flows: &mut Vec<Flow>, flow: Flow, pools: usize) -> Option<()> {
+    flows.retain(|known| known.pair != flow.pair);
+    let others: f64 = flows.iter().filter(|other| other.from == flow.from).map(|other| other.amount_in).sum();
+    if others > 0.0 {
+        let factor = 1.0 + flow.amount_in / others;
+        flows.iter_mut().filter(|other| other.from == flow.from).for_each(|other| other.amount_in *= factor);
+        return Some(());
+    }
+    let is_supplied = problem.terms.supplies.iter().any(|(input, _)| *input == flow.from);
+    if is_supplied || pools == 0 {
+        return None;
+    }
+    let coming: Vec<Flow> = flows.iter().filter(|known| known.to == flow.from).copied().collect();
+    coming.into_iter().try_for_each(|known| remove(problem, flows, known, pools - 1))
+}
+
 /// Cuts the flows from one token to another to what pays a share of what they pay; what they took before, and what they take. With `keeps` the
 /// one that pays least for what it takes gets all that the others leave, where there are others.
 fn pay_less(
@@ -135,5 +167,31 @@ mod tests {
         let mut lone = vec![flow(1, 1, 2, 100.0 * unit), flow(2, 2, 0, 90.0 * unit)];
         let refused = lone[1];
         assert!(shift(&problem, &mut lone, &refused, offered, Some(offered / 2.0)).is_none());
+    }
+
+    #[test]
+    fn the_least_flow_to_a_full_token_is_removed_and_what_it_took_is_sold_elsewhere() {
+        let market = prepared(&[
+            ((1, 2), [1_000 * UNIT; 2]),
+            ((1, 3), [1_000 * UNIT; 2]),
+            ((3, 2), [1_000 * UNIT; 2]),
+            ((2, 0), [1_000 * UNIT; 2]),
+        ]);
+        let problem = problem(&market, token(1), U256::from(100 * UNIT), token(0));
+        let node = |at: u32| crate::prepare::index32(market.node(token(at)));
+        let flow = |pair: u32, from: u32, to: u32, amount_in: f64| {
+            let side = u8::from(market.graph().ends(pair)[0] != node(from));
+            Flow { pair, side, from: node(from), to: node(to), amount_in: amount_in * 1e18 }
+        };
+        // Token 2 gets most straight from token 1, and some by way of token 3. Pair 0 is the wrapper of ether.
+        let mut flows = vec![flow(1, 1, 2, 70.0), flow(2, 1, 3, 30.0), flow(3, 3, 2, 29.0), flow(4, 2, 0, 94.0)];
+        assert!(drop_least(&problem, &mut flows, node(2)).is_some());
+        let left: Vec<(u32, f64)> = flows.iter().map(|flow| (flow.pair, (flow.amount_in / 1e18).round())).collect();
+        assert_eq!(left, [(1, 100.0), (4, 94.0)], "what led to the removed flow alone went with it");
+
+        // The only way in stays.
+        let mut lone = vec![flow(1, 1, 2, 100.0), flow(4, 2, 0, 90.0)];
+        assert!(drop_least(&problem, &mut lone, node(2)).is_none());
+        assert_eq!(lone.len(), 2);
     }
 }

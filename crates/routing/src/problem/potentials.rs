@@ -78,9 +78,22 @@ impl Potentials {
         self.worth[problem.source] * problem.amount
     }
 
-    /// Of a pair, with the caps tightened by what the first pools lose to slippage, whatever route is taken.
-    pub(crate) fn with_first_slippage(problem: &Problem<'_>) -> Self {
-        let mut cap = caps(problem, problem.source, effective_amount(problem), Through::All);
+    /// Of a pair, with the caps tightened by what the first pools lose to slippage, whatever route is taken. `known` are those of the whole
+    /// amount over the same pools, where they are at hand.
+    pub(crate) fn with_first_slippage(problem: &Problem<'_>, known: Option<&Self>) -> Self {
+        let effective = effective_amount(problem);
+        // Caps grow with the amount: over the same tokens those of another amount tell them.
+        let known = known.filter(|known| problem.active.is_none() && known.gas_share == 1.0);
+        if let Some(known) = known.filter(|_| effective >= problem.amount) {
+            return Self { cap: known.cap.clone(), worth: known.worth.clone(), gas_share: 1.0, ..Self::default() };
+        }
+        let mut cap = match known {
+            Some(known) => {
+                let share = effective / problem.amount * Tuning::OUTWARD;
+                known.cap.iter().map(|cap| cap * share).collect()
+            }
+            None => caps(problem, problem.source, effective, Through::All),
+        };
         cap[problem.source] = problem.amount * Tuning::OUTWARD;
         let (worth, layers) = worths(problem, &cap, 1.0, false);
         Self { cap, worth, towards: Vec::new(), layers, gas_share: 1.0 }

@@ -5,6 +5,10 @@
 //! the dual itself is flat. Near the optimum a decrease is smaller than the rounding error of the value, so small steps are
 //! judged by the directional derivative, which is monotone.
 
+use std::cell::RefCell;
+
+use arrayvec::ArrayVec;
+
 use super::cholesky::Factor;
 use super::slopes::{Slopes, Stage, evaluate};
 use super::subproblem::Subproblem;
@@ -30,9 +34,19 @@ pub(crate) struct Outcome {
     pub(crate) excess: f64,
 }
 
-/// The method with its scratch space.
-#[derive(Clone, Debug, Default)]
+/// The method with its scratch space, which it leaves to the next one of its thread: the matrices of many tokens are large.
+#[derive(Debug)]
 pub(crate) struct Newton {
+    room: Room,
+    /// Weight of the metric; carried over from one stage to the next.
+    pub(crate) damping: f64,
+    /// Evaluations of a pool, the unit of work.
+    work: u64,
+}
+
+/// Scratch space: nothing in it outlives a step.
+#[derive(Debug, Default)]
+struct Room {
     slopes: Slopes,
     trial: Slopes,
     factor: Factor,
@@ -40,10 +54,26 @@ pub(crate) struct Newton {
     step: Vec<f64>,
     moved: Vec<f64>,
     pull: Vec<f64>,
-    /// Weight of the metric; carried over from one stage to the next.
-    pub(crate) damping: f64,
-    /// Evaluations of a pool, the unit of work.
-    work: u64,
+}
+
+thread_local! {
+    /// Rooms that no method uses now: two, since one may be at work inside another's search.
+    static SPARE: RefCell<ArrayVec<Room, 2>> = const { RefCell::new(ArrayVec::new_const()) };
+}
+
+impl Default for Newton {
+    fn default() -> Self {
+        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten();
+        Self { room: spare.unwrap_or_default(), damping: 0.0, work: 0 }
+    }
+}
+
+impl Drop for Newton {
+    fn drop(&mut self) {
+        let room = std::mem::take(&mut self.room);
+        // At the end of a thread there is no one to leave it to.
+        let _ = SPARE.try_with(|spare| spare.borrow_mut().try_push(room).is_ok());
+    }
 }
 
 impl Newton {
@@ -55,6 +85,11 @@ impl Newton {
     /// Work done so far, in evaluations of a pool.
     pub(crate) fn work(&self) -> u64 {
         self.work
+    }
+
+    /// Takes off the count what was done since it stood at `before`: work that has a budget of its own.
+    pub(crate) fn forget_work_since(&mut self, before: u64) {
+        self.work = before;
     }
 
     /// Moves `prices` towards the minimum. The price of the basket asked for stays. `scale` is the value of the whole trade.
@@ -110,14 +145,14 @@ impl Newton {
 
     fn evaluate(&mut self, sub: &Subproblem<'_>, prices: &[f64], stage: Stage) -> f64 {
         self.work += sub.members.len() as u64;
-        evaluate(sub, prices, stage, &mut self.slopes)
+        evaluate(sub, prices, stage, &mut self.room.slopes)
     }
 
     /// Laplacian of the pools' depths in value.
     fn load_metric(&mut self, sub: &Subproblem<'_>, prices: &[f64]) {
         let n = sub.tokens.len();
-        self.metric.clear();
-        self.metric.resize(n * n, 0.0);
+        self.room.metric.clear();
+        self.room.metric.resize(n * n, 0.0);
         for member in &sub.members {
             let depth = (0..2).filter_map(|side| {
                 let direction = member.curve.directions[side].as_ref()?;
@@ -125,16 +160,16 @@ impl Newton {
             });
             let weight = depth.fold(0.0, f64::max);
             let [a, b] = member.ends.map(|end| end as usize);
-            self.metric[a * n + a] += weight;
-            self.metric[b * n + b] += weight;
-            self.metric[a.max(b) * n + a.min(b)] -= weight;
+            self.room.metric[a * n + a] += weight;
+            self.room.metric[b * n + b] += weight;
+            self.room.metric[a.max(b) * n + a.min(b)] -= weight;
         }
     }
 
     /// The largest value by which a token's balance is off: what is left of the gradient once every output got its share of
     /// the basket.
     fn excess(&self, sub: &Subproblem<'_>, prices: &[f64]) -> f64 {
-        let gradient = &self.slopes.gradient[..sub.free()];
+        let gradient = &self.room.slopes.gradient[..sub.free()];
         if sub.outputs == 1 {
             return largest(gradient);
         }
@@ -146,12 +181,12 @@ impl Newton {
 
     /// How the dual changes along the step, with the prices scaled so that the basket goes on to cost one.
     fn slope_along(&self, sub: &Subproblem<'_>, prices: &[f64]) -> f64 {
-        let gradient = &self.slopes.gradient[..sub.free()];
-        let along = dot(gradient, &self.step);
+        let gradient = &self.room.slopes.gradient[..sub.free()];
+        let along = dot(gradient, &self.room.step);
         if sub.outputs == 1 {
             return along;
         }
-        let dearer: f64 = sub.shares(prices).map(|(at, share)| share * self.step[at]).sum();
+        let dearer: f64 = sub.shares(prices).map(|(at, share)| share * self.room.step[at]).sum();
         let cost: f64 = sub.shares(prices).map(|(_, share)| share).sum();
         along - dearer / cost * gradient.iter().sum::<f64>()
     }
@@ -164,8 +199,8 @@ impl Newton {
         if sub.outputs > 1 {
             sub.shares(prices).for_each(|(at, value)| share[at] = value);
         }
-        let (hessian, metric, damping) = (&self.slopes.hessian, &self.metric, self.damping);
-        self.factor.compute(n, size, &sub.first, |i, j| {
+        let (hessian, metric, damping) = (&self.room.slopes.hessian, &self.room.metric, self.damping);
+        self.room.factor.compute(n, size, &sub.first, |i, j| {
             let entry = hessian[i * n + j] + damping * metric[i * n + j];
             let entry = if i == j { entry * (1.0 + 1e-12) + 1e-9 * scale } else { entry };
             // Along the outputs' shares the step is ruled out; weight there only makes the matrix definite.
@@ -176,15 +211,15 @@ impl Newton {
     /// The damped Newton step, cut to the radius; returns its longest entry.
     fn set_step(&mut self, sub: &Subproblem<'_>, prices: &[f64]) -> f64 {
         let size = sub.free();
-        self.step.clear();
-        self.step.extend(self.slopes.gradient[..size].iter().map(|g| -g));
-        self.factor.solve(size, &sub.first, &mut self.step);
+        self.room.step.clear();
+        self.room.step.extend(self.room.slopes.gradient[..size].iter().map(|g| -g));
+        self.room.factor.solve(size, &sub.first, &mut self.room.step);
         if sub.outputs > 1 {
             self.hold_basket_price(sub, prices);
         }
-        let longest = largest(&self.step);
+        let longest = largest(&self.room.step);
         if longest > Tuning::LONGEST_PRICE_STEP {
-            for entry in &mut self.step {
+            for entry in &mut self.room.step {
                 *entry *= Tuning::LONGEST_PRICE_STEP / longest;
             }
         }
@@ -194,14 +229,14 @@ impl Newton {
     /// Takes out of the step what would change the price of the basket.
     fn hold_basket_price(&mut self, sub: &Subproblem<'_>, prices: &[f64]) {
         let size = sub.free();
-        self.pull.clear();
-        self.pull.resize(size, 0.0);
-        sub.shares(prices).for_each(|(at, share)| self.pull[at] = share);
-        self.factor.solve(size, &sub.first, &mut self.pull);
+        self.room.pull.clear();
+        self.room.pull.resize(size, 0.0);
+        sub.shares(prices).for_each(|(at, share)| self.room.pull[at] = share);
+        self.room.factor.solve(size, &sub.first, &mut self.room.pull);
         let along = |x: &[f64]| sub.shares(prices).map(|(at, share)| share * x[at]).sum::<f64>();
-        let part = along(&self.step) / along(&self.pull);
+        let part = along(&self.room.step) / along(&self.room.pull);
         if part.is_finite() {
-            self.step.iter_mut().zip(&self.pull).for_each(|(step, pull)| *step -= part * pull);
+            self.room.step.iter_mut().zip(&self.room.pull).for_each(|(step, pull)| *step -= part * pull);
         }
     }
 
@@ -215,30 +250,32 @@ impl Newton {
         along: f64,
         longest: f64,
     ) -> Option<(f64, f64)> {
-        let size = self.step.len();
-        std::mem::swap(&mut self.slopes, &mut self.trial);
+        let size = self.room.step.len();
+        std::mem::swap(&mut self.room.slopes, &mut self.room.trial);
         let (mut share, shorter) = (1.0, Tuning::SHORTER_STEP_SHARES);
         for attempt in 0..Tuning::STEP_LENGTHS {
-            self.moved.clear();
-            self.moved.extend(prices[..size].iter().zip(&self.step).map(|(price, step)| price * (share * step).exp()));
-            self.moved.extend_from_slice(&prices[size..]);
-            let mut moved = std::mem::take(&mut self.moved);
+            self.room.moved.clear();
+            self.room
+                .moved
+                .extend(prices[..size].iter().zip(&self.room.step).map(|(price, step)| price * (share * step).exp()));
+            self.room.moved.extend_from_slice(&prices[size..]);
+            let mut moved = std::mem::take(&mut self.room.moved);
             if sub.outputs > 1 {
                 sub.normalise(&mut moved);
             }
             let next = self.evaluate(sub, &moved, stage);
             let ahead = self.slope_along(sub, &moved);
-            self.moved = moved;
+            self.room.moved = moved;
             let small = share * longest < Tuning::SMALL_PRICE_STEP;
             let flat = ahead <= 0.0 || ahead.abs() <= Tuning::FLAT_SLOPE_SHARE * along.abs();
             if next <= value + Tuning::SUFFICIENT_DECREASE * share * along || (small && flat) {
                 self.relax(attempt, ahead.abs() < Tuning::FLAT_SLOPE_SHARE * along.abs());
-                prices.copy_from_slice(&self.moved);
+                prices.copy_from_slice(&self.room.moved);
                 return Some((next, share));
             }
             share *= if ahead > 0.0 { (along / (along - ahead)).clamp(*shorter.start(), *shorter.end()) } else { 0.5 };
         }
-        std::mem::swap(&mut self.slopes, &mut self.trial);
+        std::mem::swap(&mut self.room.slopes, &mut self.room.trial);
         None
     }
 

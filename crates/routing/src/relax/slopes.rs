@@ -151,9 +151,14 @@ fn add_copies(
         let gas = if is_forced { 0.0 } else { trade.gas };
         ((trade.got - trade.paid).max(0.0) - trade.on_the_way - gas) / tau
     };
-    let trades = copies.iter().filter_map(|member| trade(sub, member, prices, stage));
-    let mut trades: ArrayVec<(f64, ValueTrade), MOST_COPIES> =
-        trades.map(|trade| (gain(&trade), trade)).filter(|(gain, _)| *gain >= -30.0).take(MOST_COPIES).collect();
+    // Filled in place: collected, all its room would be moved.
+    let mut trades = ArrayVec::<(f64, ValueTrade), MOST_COPIES>::new();
+    for trade in copies.iter().filter_map(|member| trade(sub, member, prices, stage)) {
+        let gain = gain(&trade);
+        if gain >= -30.0 && !trades.is_full() {
+            trades.push((gain, trade));
+        }
+    }
     let paid = if is_forced { gas } else { 0.0 };
     let Some(most) = trades.iter().map(|(gain, _)| *gain).reduce(f64::max) else { return -paid };
     let most = most.max(0.0);

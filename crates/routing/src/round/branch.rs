@@ -6,13 +6,29 @@
 
 use std::rc::Rc;
 
-use super::flow::Relaxed;
 use crate::bound::board::PriceBoard;
 use crate::bound::evaluate;
 use crate::prepare::active::is_large;
 use crate::problem::{NOWHERE, Problem};
 use crate::relax::{FlowSearch, Judged, Member, Stage, Subproblem, Tolerance};
 use crate::tuning::Tuning;
+
+/// The tokens and pools that matter to a flow, and what is known of the routes over them: answers, each with its bound.
+pub(crate) struct Relaxed<'p> {
+    sub: Subproblem<'p>,
+    leaves: Vec<Leaf>,
+    /// Questions asked so far, and what they cost.
+    asked: usize,
+    work: u64,
+}
+
+impl<'p> Relaxed<'p> {
+    /// Nothing asked yet: the relaxed prices, and the dual there.
+    pub(crate) fn new(sub: Subproblem<'p>, prices: Vec<f64>, at: Judged) -> Self {
+        let first = Leaf { used: Vec::new(), unused: Vec::new(), bound: at.dual, prices, at: Rc::new(at) };
+        Self { sub, leaves: vec![first], asked: 0, work: 0 }
+    }
+}
 
 /// Some answers, and the bound on the routes that they leave.
 #[derive(Clone, Debug)]
@@ -26,8 +42,9 @@ struct Leaf {
 }
 
 impl<'p> FlowSearch<'_, 'p> {
-    /// A bound that is at most `bound`, by asking about pools of the subproblem, where that is above `net` by more than a trifle.
-    pub(crate) fn branch(&mut self, relaxed: Relaxed<'p>, net: f64, bound: f64) -> f64 {
+    /// A bound that is at most `bound`, by asking about pools of the subproblem, where that is above `net` by more than a trifle. Goes on
+    /// from the questions that were asked before; what they cost counts for itself.
+    pub(crate) fn branch(&mut self, relaxed: &mut Relaxed<'p>, net: f64, bound: f64) -> f64 {
         let several = self.problem.source == NOWHERE || self.problem.target == NOWHERE;
         let least = if is_large(self.problem.prepared) { Tuning::BRANCH_GAP_IN_LARGE } else { Tuning::BRANCH_GAP };
         let gas = Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
@@ -36,29 +53,30 @@ impl<'p> FlowSearch<'_, 'p> {
         }
         // The questions are about bounds of which a witness would have to tell the answers.
         let problem = Problem { recorder: None, ..self.problem.clone() };
-        let Relaxed { sub, prices, at } = relaxed;
-        let mut leaves = vec![Leaf { used: Vec::new(), unused: Vec::new(), bound, prices, at: Rc::new(at) }];
-        let budget = self.newton.work() + Tuning::BRANCH_WORK;
-        for _ in 0..Tuning::BRANCH_QUESTIONS {
-            if self.newton.is_spent(budget) {
-                break;
-            }
+        let before = self.newton.work();
+        let budget = before + Tuning::BRANCH_WORK.saturating_sub(relaxed.work);
+        let leaves = &mut relaxed.leaves;
+        leaves.iter_mut().for_each(|leaf| leaf.bound = leaf.bound.min(bound));
+        while relaxed.asked < Tuning::BRANCH_QUESTIONS && !self.newton.is_spent(budget) {
             let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
             let Some(at) = loosest.filter(|at| leaves[*at].bound - net > least * bound) else { break };
-            let Some(pair) = self.used_in_part(&sub, &leaves[at]) else { break };
+            let Some(pair) = self.used_in_part(&relaxed.sub, &leaves[at]) else { break };
             let leaf = leaves.swap_remove(at);
             for is_used in [true, false] {
                 let mut half = leaf.clone();
                 let list = if is_used { &mut half.used } else { &mut half.unused };
                 list.push(pair);
                 let kept = self.bound_of(&problem, &half, &leaf.at);
-                self.relax_leaf(&sub, &mut half, gas);
-                half.at = Rc::new(self.judged(&problem, &sub, &half.prices, self.start));
+                self.relax_leaf(&relaxed.sub, &mut half, gas);
+                half.at = Rc::new(self.judged(&problem, &relaxed.sub, &half.prices, self.start));
                 let bound = self.bound_of(&problem, &half, &half.at).min(kept);
                 half.bound = if bound.is_nan() { leaf.bound } else { bound.min(leaf.bound) };
                 leaves.push(half);
             }
+            relaxed.asked += 1;
         }
+        relaxed.work += self.newton.work() - before;
+        self.newton.forget_work_since(before);
         leaves.iter().fold(f64::NEG_INFINITY, |most, leaf| most.max(leaf.bound)).min(bound)
     }
 

@@ -9,18 +9,20 @@ use crate::problem::Flow;
 use crate::relax::{FlowSearch, Subproblem};
 use crate::tuning::Tuning;
 
-/// The best set found, balanced; `None` if none can carry the amount.
+/// The best set found, balanced, and the flows of others that are nearly as good; `None` if none can carry the amount.
 ///
-/// `dear` is the subproblem with gas so dear that no more pools than allowed pay, and its prices, where that matters.
+/// Here the gas of ticks is spread over what is taken between them, and the proxy pays it tick by tick: which of two sets is better by a tick
+/// or two, only exact runs tell. `dear` is the subproblem with gas so dear that no more pools than allowed pay, and its prices, where that matters.
 pub(crate) fn round<'p>(
     search: &mut FlowSearch<'_, 'p>,
     sub: &Subproblem<'p>,
     relaxed: &[f64],
     dear: Option<&(Subproblem<'p>, Vec<f64>)>,
     chain: &[Flow],
-) -> Option<Fixed<'p>> {
+) -> Option<(Fixed<'p>, Vec<Vec<Flow>>)> {
     let guesses: Vec<f64> = (0..search.node_count()).map(|token| search.guess(token)).collect();
-    let mut rounding = Rounding { trials: 0, tried: Vec::new(), sub, relaxed, dear, guesses };
+    let runners_up = Vec::new();
+    let mut rounding = Rounding { trials: 0, tried: Vec::new(), runners_up, sub, relaxed, dear, guesses };
     let mut best = rounding.first(search, chain)?;
     best = rounding.limit(search, best);
     while let Some(better) = rounding.improve(search, &best) {
@@ -30,10 +32,12 @@ pub(crate) fn round<'p>(
     let (tokens, prices) = (best.sub.tokens.clone(), best.prices.clone());
     let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| prices[at]);
     let polished = search.fixed(&pools, &start, Tuning::POLISHED_SHARE * search.scale);
-    Some(match polished {
+    let best = match polished {
         Some(polished) if polished.excess <= best.excess.max(Tuning::ROUGHLY_BALANCED_SHARE * search.scale) => polished,
         _ => best,
-    })
+    };
+    let runners_up = rounding.runners_up(search, &best);
+    Some((best, runners_up))
 }
 
 /// A change of a set of pools.
@@ -49,6 +53,8 @@ struct Rounding<'a, 'p> {
     trials: usize,
     /// Moves already tried.
     tried: Vec<Move>,
+    /// Flows that were balanced, with their value net of gas.
+    runners_up: Vec<(f64, Vec<Flow>)>,
     sub: &'a Subproblem<'p>,
     relaxed: &'a [f64],
     dear: Option<&'a (Subproblem<'p>, Vec<f64>)>,
@@ -80,9 +86,32 @@ impl<'p> Rounding<'_, 'p> {
         for set in sets.iter().filter(|set| !set.is_empty()) {
             self.trials += 1;
             let found = search.fixed(set, &|token| start[token as usize], Tuning::BALANCED_SHARE * search.scale);
+            self.note(search, found.as_ref());
             best = better_of(best, found);
         }
         best
+    }
+
+    /// Keeps a balanced flow beside the best one.
+    fn note(&mut self, search: &FlowSearch<'_, 'p>, found: Option<&Fixed<'p>>) {
+        if let Some(found) = found.filter(|found| found.flows.len() <= search.max_pools) {
+            self.runners_up.push((found.net, found.flows.clone()));
+        }
+    }
+
+    /// The flows that are less than a few ticks' gas from the best one, best first, each set of pools once.
+    fn runners_up(mut self, search: &FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Vec<Vec<Flow>> {
+        let least = best.net - Tuning::RUNNER_UP_GAS_UNITS * search.problem.gas_price;
+        self.runners_up.retain(|(net, _)| *net >= least);
+        self.runners_up.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut kept: Vec<Vec<Flow>> = vec![best.flows.clone()];
+        for (_, flows) in self.runners_up {
+            let same = |known: &Vec<Flow>| known.iter().map(|flow| flow.pair).eq(flows.iter().map(|flow| flow.pair));
+            if kept.len() <= Tuning::RUNNERS_UP && !kept.iter().any(same) {
+                kept.push(flows);
+            }
+        }
+        kept.split_off(1)
     }
 
     /// Keeps the pools that earn most until there are no more than allowed.
@@ -152,7 +181,9 @@ impl<'p> Rounding<'_, 'p> {
             let guesses: Vec<f64> = prices.clone();
             let tokens = &self.sub.tokens;
             let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| guesses[at]);
-            if let Some(found) = search.fixed(&set, &start, Tuning::BALANCED_SHARE * search.scale)
+            let found = search.fixed(&set, &start, Tuning::BALANCED_SHARE * search.scale);
+            self.note(search, found.as_ref());
+            if let Some(found) = found
                 && found.net > best.net + Tuning::SET_BETTER_SHARE * search.scale
                 && found.flows.len() <= search.max_pools
             {
@@ -164,8 +195,12 @@ impl<'p> Rounding<'_, 'p> {
 
     /// Replacements of one pool by another that save more gas than they lose at a set's prices, best first.
     fn replacements(&self, search: &FlowSearch<'_, 'p>, best: &Fixed<'p>, prices: &[f64]) -> Vec<(f64, Move)> {
-        let gas_of =
-            |pair: u32| search.problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * search.problem.gas_price;
+        let gas_price = search.problem.gas_price;
+        let gas_of = |pair: u32| {
+            let flow = best.flows.iter().find(|flow| flow.pair == pair)?;
+            let (curve, direction) = search.problem.direction(pair, flow.side)?;
+            Some((curve.gas_units + direction.quote(flow.amount_in).1) * gas_price)
+        };
         let mut found = Vec::new();
         for flow in &best.flows {
             for member in self.sub.members.iter().filter(|member| member.pair != flow.pair) {
@@ -176,13 +211,15 @@ impl<'p> Rounding<'_, 'p> {
                     continue;
                 }
                 let left = led_to(best, flow.pair, to);
-                let saved: f64 = left.iter().map(|pair| gas_of(*pair)).sum();
+                let saved: f64 = left.iter().filter_map(|pair| gas_of(*pair)).sum();
                 let Some(direction) = member.curve.directions[side].as_ref() else { continue };
                 let known = best.flows.iter().find(|known| known.pair == member.pair);
                 let before = known.map_or(0.0, |known| known.amount_in);
-                let paid = direction.quote(before + flow.amount_in).0 - direction.quote(before).0;
+                let [(paid, passed), (paid_before, passed_before)] =
+                    [before + flow.amount_in, before].map(|amount_in| direction.quote(amount_in));
+                let paid = paid - paid_before;
                 let [here, there] = [side, 1 - side].map(|end| prices[member.ends[end] as usize]);
-                let gas = if known.is_some() { 0.0 } else { member.gas };
+                let gas = if known.is_some() { 0.0 } else { member.gas } + (passed - passed_before) * gas_price;
                 let better = saved - gas - (flow.amount_in * here - paid * there);
                 let change = Move::Replace(flow.pair, member.pair, to);
                 if better > Tuning::SET_GAIN_SHARE * search.scale && !self.tried.contains(&change) {

@@ -1,5 +1,6 @@
 //! The split flow: from the relaxed dual to a set of pools, and from that to amounts.
 
+use super::branch::Relaxed;
 use super::choose;
 use crate::bound::board::PriceBoard;
 use crate::bound::evaluate;
@@ -7,21 +8,15 @@ use crate::problem::Flow;
 use crate::relax::{FlowSearch, Judged, Subproblem};
 use crate::tuning::Tuning;
 
-/// The best flow found, and the least bound.
+/// The best flow found, others that are nearly as good, and the least bound.
 pub(crate) struct Found<'p> {
     pub(crate) flows: Vec<Flow>,
+    pub(crate) runners_up: Vec<Vec<Flow>>,
     pub(crate) bound: f64,
     /// The least value of the dual over the whole market, and the prices of all tokens at which it has it.
     pub(crate) tightest: (f64, PriceBoard),
     /// The relaxed problem to ask about pools of; none where the number of pools is what limits the flow.
     pub(crate) relaxed: Option<Relaxed<'p>>,
-}
-
-/// The tokens and pools that matter to a flow, the relaxed prices of these tokens, and the dual there.
-pub(crate) struct Relaxed<'p> {
-    pub(crate) sub: Subproblem<'p>,
-    pub(crate) prices: Vec<f64>,
-    pub(crate) at: Judged,
 }
 
 impl<'p> FlowSearch<'_, 'p> {
@@ -61,14 +56,19 @@ impl<'p> FlowSearch<'_, 'p> {
         }
         let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
         self.ceiling = self.ceiling.min(least);
-        if net > 0.0 && least - net <= Tuning::SETTLED_GAP * least {
-            let relaxed = Some(Relaxed { sub, prices: relaxed, at });
-            return Found { flows: Vec::new(), bound: least, tightest, relaxed };
+        let is_settled = |bound: f64| net > 0.0 && bound - net <= Tuning::SETTLED_GAP * bound;
+        let mut asked = Relaxed::new(sub.clone(), relaxed.clone(), at);
+        // Gas of a few pools may be all that is open: asking about them is cheaper than choosing pools anew.
+        if !is_settled(least) && Tuning::COUNTING_GAS_UNITS * self.problem.gas_price > least - net {
+            least = self.branch(&mut asked, net, least);
+        }
+        if is_settled(least) {
+            return Found { flows: Vec::new(), runners_up: Vec::new(), bound: least, tightest, relaxed: Some(asked) };
         }
         let dear = self.dearer(&sub, &relaxed);
         let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), chain);
-        let Some(fixed) = rounded else {
-            return Found { flows: Vec::new(), bound: least, tightest, relaxed: None };
+        let Some((fixed, runners_up)) = rounded else {
+            return Found { flows: Vec::new(), runners_up: Vec::new(), bound: least, tightest, relaxed: None };
         };
         let mut board = PriceBoard::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
@@ -80,8 +80,7 @@ impl<'p> FlowSearch<'_, 'p> {
         if last.bound < tightest.0 {
             tightest = (last.bound, board.clone());
         }
-        let relaxed = dear.is_none().then_some(Relaxed { sub, prices: relaxed, at });
-        Found { flows: fixed.flows, bound: least, tightest, relaxed }
+        Found { flows: fixed.flows, runners_up, bound: least, tightest, relaxed: dear.is_none().then_some(asked) }
     }
 
     /// The best flow found over the open pools among a few tokens and the ends, with no bound; `start` holds prices near it.
@@ -96,6 +95,6 @@ impl<'p> FlowSearch<'_, 'p> {
         self.relax(&sub, &mut relaxed, false);
         let dear = self.dearer(&sub, &relaxed);
         let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), chain);
-        rounded.map_or_else(Vec::new, |fixed| fixed.flows)
+        rounded.map_or_else(Vec::new, |(fixed, _)| fixed.flows)
     }
 }

@@ -5,4 +5,5 @@ mod choose;
 mod fixed;
 mod flow;
 
-pub(crate) use flow::{Found, Relaxed};
+pub(crate) use branch::Relaxed;
+pub(crate) use flow::Found;

@@ -148,16 +148,32 @@ impl Solver<'_> {
         }
     }
 
+    /// Whether an open pool between tokens of a route stands apart in price by more than a trifle of its gas.
+    pub(super) fn meets_pools_apart(&self, found: &Candidate) -> bool {
+        let (graph, flows) = (self.prepared.graph(), self.flows_of(Some(found)));
+        let mut tokens: Vec<u32> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+        tokens.sort_unstable();
+        tokens.dedup();
+        let pairs =
+            tokens.iter().enumerate().flat_map(|(at, one)| tokens[..at].iter().map(move |other| (*one, *other)));
+        pairs.into_iter().any(|(one, other)| {
+            graph
+                .between(one as usize, other as usize)
+                .any(|arrow| self.is_apart(arrow.pair) && self.problem.is_open(arrow.pair))
+        })
+    }
+
+    /// Whether what a pool earned when prices were settled without it is more than a trifle of its gas.
+    fn is_apart(&self, pair: u32) -> bool {
+        let gas = self.problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
+        self.prepared.standing().out_of_line(pair as usize) > gas * Tuning::IN_LINE_GAS_SHARE
+    }
+
     /// The best flow over the pools that are in line with the market: where prices stand apart, what the dual earns by that leads a search
     /// astray.
     pub(super) fn offer_in_line(&self, best: &mut Option<Candidate>) {
-        let standing = self.prepared.standing();
-        let is_out = |pair: u32| {
-            let gas = self.problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
-            standing.out_of_line(pair as usize) > gas * Tuning::IN_LINE_GAS_SHARE
-        };
         let pairs = 0..index32(self.prepared.pair_count());
-        let closed: Vec<bool> = pairs.map(|pair| !self.problem.is_open(pair) || is_out(pair)).collect();
+        let closed: Vec<bool> = pairs.map(|pair| !self.problem.is_open(pair) || self.is_apart(pair)).collect();
         let problem = Problem { closed, recorder: None, ..self.problem.clone() };
         if problem.open_pools() < self.problem.open_pools() {
             self.split(&problem, best);

@@ -24,6 +24,7 @@ use crate::exact::valuation;
 use crate::path;
 use crate::plan;
 use crate::prepare::active::{ActiveTokens, is_large};
+use crate::prepare::index32;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
@@ -159,7 +160,11 @@ impl<'a> Solver<'a> {
         let mut split = self.split(&self.problem, best);
         self.tightest.set(split.tightest(&self.problem));
         self.offer_missed_chain(best);
-        self.narrowed(&mut split, best.as_ref())
+        let bound = self.narrowed(&mut split, best.as_ref());
+        if self.problem.is_pair() && best.as_ref().is_some_and(|found| self.is_off(bound, found, Tuning::TICK_GAP)) {
+            self.offer_tick_stops(best);
+        }
+        bound
     }
 
     /// Whether the bound is so far that amounts may be beyond the market's liquidity.
@@ -183,19 +188,22 @@ impl<'a> Solver<'a> {
         let is_off =
             |best: &Option<Candidate>, share| best.as_ref().is_none_or(|found| self.is_off(bound, found, share));
         let before = best.as_ref().map(|found| found.net);
-        let [simple, fine] = match best.as_ref() {
+        let [grid, chunks] = match best {
             _ if is_large(self.prepared) => Tuning::SIMPLE_GAPS_OF_LARGE,
-            Some(found) if found.route.steps.len() > Tuning::LONG_ROUTE_STEPS => Tuning::SIMPLE_GAPS_OF_LONG,
-            _ => Tuning::SIMPLE_GAPS,
+            Some(found) if !self.meets_pools_apart(found) => Tuning::SIMPLE_GAPS,
+            _ => Tuning::SIMPLE_GAPS_APART,
         };
         // Beyond the market's liquidity a part's best chain is far from what rates promise.
         let is_beyond = lost || is_off(best, Tuning::CHUNK_GAP);
         let quotes = if is_beyond { Tuning::PATH_QUOTES } else { Tuning::SIMPLE_QUOTES };
-        if lost || is_off(best, simple) {
-            self.offer_simple(best, &[SimplePlan::SinglePath, SimplePlan::Grid, SimplePlan::Chunks], quotes);
+        if lost {
+            self.offer_simple(best, &[SimplePlan::SinglePath], quotes);
         }
-        if lost || is_off(best, fine) {
-            self.offer_simple(best, &[SimplePlan::FineChunks], quotes);
+        if lost || is_off(best, grid) {
+            self.offer_simple(best, &[SimplePlan::Grid], quotes);
+        }
+        if lost || is_off(best, chunks) {
+            self.offer_simple(best, &[SimplePlan::Chunks, SimplePlan::FineChunks], quotes);
         }
         if is_off(best, Tuning::REFINED_GAP) || best.as_ref().map(|found| found.net) > before {
             self.offer_refined(best);
@@ -274,8 +282,16 @@ impl<'a> Solver<'a> {
     /// How many open pools lie between tokens from which an output can be reached.
     fn visited(&self) -> u32 {
         let graph = self.prepared.graph();
-        let leads_on = |end: &u32| self.potentials.worth.get(*end as usize).is_some_and(|worth| *worth > 0.0);
-        let pairs = self.prepared.pairs();
-        pairs.count_pools(|pair| self.problem.is_open(pair) && graph.ends(pair).iter().all(leads_on))
+        let worth = &self.potentials.worth;
+        let mut pools = Vec::new();
+        for token in (0..worth.len()).filter(|token| worth[*token] > 0.0) {
+            // Sees each pair from the token with the higher number: hubs have low ones, and thousands of arrows.
+            let lower = graph.arrows(token).iter().filter(|arrow| (arrow.to as usize) < token);
+            let leads_on = lower.filter(|arrow| worth[arrow.to as usize] > 0.0 && self.problem.is_open(arrow.pair));
+            pools.extend(leads_on.map(|arrow| self.prepared.pairs().get(arrow.pair).pool));
+        }
+        pools.sort_unstable();
+        pools.dedup();
+        index32(pools.len())
     }
 }

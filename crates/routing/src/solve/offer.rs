@@ -3,6 +3,7 @@
 use super::Solver;
 use crate::MAX_ROUTE_GAS_UNITS;
 use crate::exact::candidate::{Candidate, best_run, completed, with_leftovers};
+use crate::exact::mend::shift;
 use crate::plan;
 use crate::problem::support::longest_chain;
 use crate::problem::{Flow, Problem};
@@ -73,6 +74,27 @@ impl Solver<'_> {
         let net = |found: &Option<Candidate>| found.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
         if net(&found) > net(best) {
             *best = found;
+        }
+    }
+
+    /// Stops pools of the best route short of the last tick that they pass, where that is near: the tick's gas may cost more than the amount
+    /// beyond it earns. What they no longer take goes the other ways.
+    pub(super) fn offer_tick_stops(&self, best: &mut Option<Candidate>) {
+        let flows = self.flows_of(best.as_ref());
+        let stop = |flow: &Flow| {
+            let (_, direction) = self.problem.direction(flow.pair, flow.side)?;
+            let stop = direction.before_last_gas(flow.amount_in)? * Tuning::CAPACITY_FILLED;
+            (stop > Tuning::TICK_STOP_SHARE * flow.amount_in).then_some((stop, *flow))
+        };
+        let mut stops: Vec<(f64, Flow)> = flows.iter().filter_map(stop).collect();
+        // Nearest first: there the least is lost.
+        let kept = |(stop, flow): &(f64, Flow)| stop / flow.amount_in;
+        stops.sort_by(|a, b| kept(b).total_cmp(&kept(a)).then(a.1.pair.cmp(&b.1.pair)));
+        for (stop, flow) in stops.into_iter().take(Tuning::TICK_STOPS) {
+            let mut less = flows.clone();
+            if shift(&self.problem, &mut less, &flow, flow.amount_in, Some(stop)).is_some() {
+                self.offer_kept(best, &less, None);
+            }
         }
     }
 

@@ -105,7 +105,11 @@ impl Solver<'_> {
 
     /// What tokens can hold and are worth over fewer pools; for several ends what they are over all open ones, which is no less.
     fn potentials_over(&self, problem: &Problem<'_>) -> Potentials {
-        if problem.is_pair() { Potentials::with_first_slippage(problem) } else { self.potentials.clone() }
+        if !problem.is_pair() {
+            return self.potentials.clone();
+        }
+        let is_same = std::ptr::eq(problem, &raw const self.problem);
+        Potentials::with_first_slippage(problem, is_same.then_some(&self.potentials))
     }
 
     /// The value of the whole trade, where a bound is known.
@@ -133,36 +137,10 @@ impl Solver<'_> {
         // Beside several ends a token may be met only by way of pools that a search leaves out: it needs a price for these to be judged.
         let alive = reachable(if is_pair { problem } else { &self.problem });
         let mut start = potentials.start_prices(problem);
-        let mut board = PriceBoard::new(start.len());
-        if is_pair {
-            let priced = start.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0);
-            priced.for_each(|(token, price)| board.set(token, *price));
-        } else {
-            problem.terms.ends().into_iter().for_each(|end| board.set(end, start[end]));
-        }
-        board.fill(problem, &alive, &start);
-        let mut dual = evaluate::evaluate(problem, &alive, &potentials.cap, &board, f64::INFINITY).bound;
-        if is_pair
-            && dual - net > Tuning::DISTRUST_GAP * dual.abs()
-            && let Some(standing) = few::standing_prices(problem, &alive)
-        {
-            let evaluated = evaluate::evaluate(problem, &alive, &potentials.cap, &standing, f64::INFINITY).bound;
-            if evaluated < dual {
-                // Stale pools spoilt the potentials.
-                (dual, board) = (evaluated, standing);
-                start.clone_from(&board.price);
-            }
-        }
-        let mut bound = dual.min(first);
-        if self.is_close(bound, best) {
-            return Split { bound, potentials, rest: None };
-        }
-        let chain = self.flows_of(best.as_ref());
-        if is_pair && Tuning::COUNTING_GAS_UNITS * problem.gas_price > Tuning::COUNTING_GAP_SHARE * (bound - net) {
-            let worth = Worth::of_board(problem, dual, &board, &potentials.cap);
-            let boards: Vec<PriceBoard> = few::chain_prices(problem, &alive, &chain).into_iter().collect();
-            let few = few::bound(problem, worth, &alive, &boards, net);
-            bound = few.map_or(bound, |few| few.min(bound));
+        // The potentials of a pair bound it as well as the dual at their prices, unless stale pools spoil them.
+        let mut bound = first;
+        if !first.is_finite() || first - net > Tuning::DISTRUST_GAP * first.abs() {
+            bound = bound.min(self.judge_start(problem, &potentials.cap, &alive, &mut start, net));
             if self.is_close(bound, best) {
                 return Split { bound, potentials, rest: None };
             }
@@ -170,12 +148,40 @@ impl Solver<'_> {
         if is_pair {
             self.settle_guesses(problem, &mut start);
         }
+        let chain = self.flows_of(best.as_ref());
         let mut search = self.search(problem, &potentials, &alive, &start, self.scale(bound));
         let found = search.run(&chain, net, bound);
         let newton = search.newton;
         self.offer(best, &found.flows);
+        found.runners_up.iter().for_each(|flows| self.offer(best, flows));
         let Found { bound, tightest, relaxed, .. } = found;
         Split { bound, potentials, rest: Some(Rest { newton, tightest, relaxed, alive, start }) }
+    }
+
+    /// The dual at the start prices. Where it is far from `net` and prices without arbitrage bound a pair better, those are the start prices.
+    fn judge_start(&self, problem: &Problem<'_>, caps: &[f64], alive: &[bool], start: &mut Vec<f64>, net: f64) -> f64 {
+        let is_pair = problem.is_pair();
+        let mut board = PriceBoard::new(start.len());
+        if is_pair {
+            let priced = start.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0);
+            priced.for_each(|(token, price)| board.set(token, *price));
+        } else {
+            problem.terms.ends().into_iter().for_each(|end| board.set(end, start[end]));
+        }
+        board.fill(problem, alive, start);
+        let dual = |board: &PriceBoard| evaluate::evaluate(problem, alive, caps, board, f64::INFINITY).bound;
+        let judged = dual(&board);
+        if is_pair
+            && judged - net > Tuning::DISTRUST_GAP * judged.abs()
+            && let Some(standing) = few::standing_prices(problem, alive)
+        {
+            let settled = dual(&standing);
+            if settled < judged {
+                start.clone_from(&standing.price);
+                return settled;
+            }
+        }
+        judged
     }
 
     /// The least bound that can be had, where a split's is not close to the best route.
@@ -202,13 +208,12 @@ impl Solver<'_> {
         let is_apart = is_off(bound, gap) && !is_by_gas(bound);
         if is_apart {
             bound = layered(bound);
-        } else if let Some(relaxed) = relaxed.take() {
+        } else if let Some(relaxed) = relaxed {
             let search = self.search(problem, &split.potentials, alive, start, self.scale(bound));
             let mut search = FlowSearch { max_pools: 0, newton: std::mem::take(newton), ..search };
             bound = search.branch(relaxed, known, bound);
         }
-        let unclear = is_pair && bound - known > Tuning::UNCLEAR_GAP * bound.abs() && is_by_gas(bound);
-        if unclear && dual.is_finite() {
+        if is_off(bound, Tuning::UNCLEAR_GAPS[usize::from(large)]) && is_by_gas(bound) {
             let worth = Worth::of_board(problem, *dual, board, caps);
             let boards = [Some(board.clone()), few::chain_prices(problem, alive, &chain())];
             let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();

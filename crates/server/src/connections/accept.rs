@@ -78,7 +78,7 @@ fn prepare(stream: &TcpStream) {
     }
 }
 
-/// Whether a connection was lost before it was accepted, which says nothing of the next.
+/// Returns whether a connection was lost before it was accepted, which says nothing of the next.
 fn is_the_clients(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

@@ -24,7 +24,7 @@ use uuid::Uuid;
 use super::slots::Slot;
 use super::state::{ConnectionState, Ending, HealthOnly, Phase};
 use super::stream::Watched;
-use crate::http::problem;
+use crate::http::problem::{self, ProblemBody};
 
 /// Most bytes that a request's line and headers may have.
 const MAX_HEAD_BYTES: usize = 64 << 10;
@@ -115,7 +115,7 @@ impl Drop for Whole {
     }
 }
 
-/// What a request is that the HTTP library could not read.
+/// Names the problem of a request that the HTTP library could not read.
 fn code(status: StatusCode) -> Code {
     match status {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Code::HeadersTooLarge,
@@ -124,7 +124,7 @@ fn code(status: StatusCode) -> Code {
     }
 }
 
-/// The whole answer to a request whose line and headers could not be read.
+/// Writes the whole answer to a request whose line and headers could not be read.
 fn refusal(code: Code) -> String {
     let detail = match code {
         Code::HeadersTooLarge => "the headers are too many, or longer than 64 KiB together",
@@ -133,9 +133,8 @@ fn refusal(code: Code) -> String {
         _ => "the request is not HTTP/1.1",
     };
     let (id, status) = (Uuid::now_v7(), problem::status(code));
-    let body = problem::body(&Problem::new(code, detail), "", &id.to_string());
+    let body = ProblemBody::new(&Problem::new(code, detail), "", &id.to_string()).text();
     tracing::info!(status = status.as_u16(), code = code.meaning().name, request_id = %id, "request that cannot be read");
-    let body = body.to_string();
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\ncache-control: no-store\r\n\
         x-request-id: {id}\r\nconnection: close\r\n\r\n{body}",

@@ -57,7 +57,7 @@ impl Slots {
         Arc::new(Self { limits, open: Mutex::default() })
     }
 
-    /// A place for a connection. `bounded` is whether its address may have only so many.
+    /// Takes a place for a connection. `bounded` is whether its address may have only so many.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr, bounded: bool) -> Slot {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let own = open.by_address.get(&address).map_or(0, HashMap::len);

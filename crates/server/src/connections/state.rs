@@ -104,7 +104,7 @@ impl ConnectionState {
         }
     }
 
-    /// Whether no request is being read in whole, worked on or answered.
+    /// Returns whether no request is being read in whole, worked on or answered.
     pub(super) fn is_waiting(&self) -> bool {
         self.with(|inner| matches!(inner.phase, Phase::Idle | Phase::Head))
     }

@@ -29,7 +29,7 @@ impl Watched {
         Self { stream, state, held: Vec::new() }
     }
 
-    /// The stream, and the status that the HTTP library would have answered by itself.
+    /// Returns the stream, and the status that the HTTP library would have answered by itself.
     pub(super) fn into_inner(self) -> (TcpStream, Option<StatusCode>) {
         let status = self.held.get(STATUS_LINE - 3..STATUS_LINE);
         (self.stream, status.and_then(|status| StatusCode::from_bytes(status).ok()))

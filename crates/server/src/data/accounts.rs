@@ -44,7 +44,7 @@ pub async fn balances(
     _: MayRead,
     State(markets): State<Markets>,
     State(accounts): State<Accounts>,
-    Valid(request): Valid<BalancesRequest>,
+    Valid { request, .. }: Valid<BalancesRequest>,
 ) -> Result<Data<Balances>, Refusal> {
     let BalancesRequest { owner, tokens, .. } = request;
     let erc20 = tokens.iter().filter(|token| token.address != NATIVE_ETHER);
@@ -72,7 +72,7 @@ pub async fn allowances(
     _: MayRead,
     State(markets): State<Markets>,
     State(accounts): State<Accounts>,
-    Valid(request): Valid<AllowancesRequest>,
+    Valid { request, .. }: Valid<AllowancesRequest>,
 ) -> Result<Data<Allowances>, Refusal> {
     let AllowancesRequest { owner, allowances: asked, .. } = request;
     let calls = asked.iter().map(|entry| Call { to: entry.token, data: allowance_calldata(owner, entry.spender) });

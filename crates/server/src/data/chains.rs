@@ -4,15 +4,14 @@ use axum::extract::State;
 use braid_primitives::block::SLOT_SECONDS;
 use braid_primitives::{CHAIN_ID, WETH};
 use braid_quoting::feed::{Freshness, Markets};
-use braid_quoting::json::Reader;
 use braid_quoting::model::Eip55;
+use braid_quoting::request::ChainQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
-use crate::http::problem::Refusal;
+use crate::http::query::Asked;
 use crate::problems::ReadProblems;
 
 /// A chain that is served.
@@ -40,18 +39,12 @@ pub struct Chain {
     pub block_explorer_url: &'static str,
 }
 
-/// The handler.
-///
-/// # Errors
-/// `VALIDATION_FAILED` for another chain.
-#[utoipa::path(get, operation_id = "chains", path = "/v1/chains", tag = "market", summary = "Chains", security((), ("api_key" = [])), params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
+/// Tells which chains are served.
+#[utoipa::path(get, operation_id = "chains", path = "/v1/chains", tag = "market", summary = "Chains", security((), ("api_key" = [])), params(ChainQuery),
     responses((status = 200, description = "Chains that are served.", body = Data<Vec<Chain>>), ReadProblems))]
-pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<[Chain; 1]>, Refusal> {
-    let mut reader = Reader::default();
-    let chain = query.chain(&mut reader);
-    reader.finish(chain)?;
+pub async fn get(_: MayRead, State(markets): State<Markets>, _: Asked<ChainQuery>) -> Data<[Chain; 1]> {
     let healthy = matches!(markets.freshness(), Freshness::Fresh | Freshness::Aging);
-    Ok(Data::new([Chain {
+    Data::new([Chain {
         chain_id: CHAIN_ID,
         name: "Ethereum",
         native_symbol: "ETH",
@@ -62,5 +55,5 @@ pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Re
         is_testnet: false,
         healthy,
         block_explorer_url: "https://etherscan.io",
-    }]))
+    }])
 }

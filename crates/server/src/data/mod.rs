@@ -5,7 +5,4 @@ pub mod chains;
 pub mod network;
 pub mod prices;
 pub mod protocols;
-mod query;
 pub mod tokens;
-
-pub use query::Query;

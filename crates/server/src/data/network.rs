@@ -4,14 +4,14 @@ use axum::extract::State;
 use braid_primitives::{CHAIN_ID, GasTier};
 use braid_quoting::costs;
 use braid_quoting::feed::Markets;
-use braid_quoting::json::Reader;
+use braid_quoting::request::ChainQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::http::problem::Refusal;
+use crate::http::query::Asked;
 use crate::problems::ReadProblems;
 
 /// What gas costs in the next block.
@@ -49,16 +49,13 @@ pub struct GasPrice {
     pub max_fee_per_gas: u64,
 }
 
-/// The handler.
+/// Tells what gas costs in the next block.
 ///
 /// # Errors
-/// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
-#[utoipa::path(get, operation_id = "network", path = "/v1/network", tag = "market", summary = "Gas prices", security((), ("api_key" = [])), params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
+/// `NOT_READY`, `MARKET_STALE`.
+#[utoipa::path(get, operation_id = "network", path = "/v1/network", tag = "market", summary = "Gas prices", security((), ("api_key" = [])), params(ChainQuery),
     responses((status = 200, description = "What gas costs in the next block.", body = Data<Network>), ReadProblems))]
-pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Network>, Refusal> {
-    let mut r = Reader::default();
-    let chain = query.chain(&mut r);
-    r.finish(chain)?;
+pub async fn get(_: MayRead, State(markets): State<Markets>, _: Asked<ChainQuery>) -> Result<Data<Network>, Refusal> {
     let published = markets.current()?;
     let price = |tier: GasTier| {
         let fees = costs::fees(&published.head, tier);

@@ -4,22 +4,17 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use braid_quoting::feed::Markets;
-use braid_quoting::json::{Item, Json, Reader};
 use braid_quoting::model::BlockRef;
-use braid_quoting::request::AskedToken;
-use braid_quoting::request::kind::{Kind as _, Token};
-use braid_quoting::{FieldCode, prices};
+use braid_quoting::prices;
+use braid_quoting::request::PricesQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::http::problem::Refusal;
+use crate::http::query::Asked;
 use crate::problems::ReadProblems;
-
-/// Most addresses in one call.
-const MAX_ADDRESSES: usize = 100;
 
 /// Prices at one block. A token without a price is absent.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -32,18 +27,18 @@ pub struct Prices {
     pub block: BlockRef,
 }
 
-/// The handler.
+/// Tells prices at the newest block.
 ///
 /// # Errors
-/// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
+/// `NOT_READY`, `MARKET_STALE`.
 #[utoipa::path(get, operation_id = "prices", path = "/v1/prices", tag = "market", summary = "Prices", security((), ("api_key" = [])),
-    params(("chain_id" = Option<u64>, Query, description = "Only 1 is served."), ("addresses" = String, Query, description = "1 to 100 tokens, with commas.")),
+    params(PricesQuery),
     responses((status = 200, description = "Prices in dollars and ether.", body = Data<Prices>), ReadProblems))]
-pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Prices>, Refusal> {
-    let mut r = Reader::default();
-    let chain = query.chain(&mut r);
-    let asked = addresses(&mut r, &query);
-    let ((), asked) = r.finish(chain.zip(asked))?;
+pub async fn get(
+    _: MayRead,
+    State(markets): State<Markets>,
+    Asked(query): Asked<PricesQuery>,
+) -> Result<Data<Prices>, Refusal> {
     let published = markets.current()?;
     let dollars = prices::dollars_per_ether(&published);
     let block = published.head.block();
@@ -52,7 +47,7 @@ pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Re
         prices_eth: BTreeMap::new(),
         block: BlockRef { number: block.number, hash: block.hash, timestamp: block.timestamp },
     };
-    for token in asked {
+    for token in query.addresses {
         let id = published.head.market.tokens().id(token.address);
         let Some(ether) = id.and_then(|id| prices::ether_per_token(&published, id)) else { continue };
         let key = token.shown.to_checksum(None);
@@ -62,19 +57,4 @@ pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Re
         }
     }
     Ok(Data::new(answer))
-}
-
-fn addresses(r: &mut Reader, query: &Query) -> Option<Vec<AskedToken>> {
-    let parts = query.list("addresses");
-    if parts.is_empty() || parts.len() > MAX_ADDRESSES {
-        let detail = format!("expected 1 to {MAX_ADDRESSES} addresses, got {}", parts.len());
-        r.wrong("/addresses", FieldCode::LengthInvalid, detail);
-        return None;
-    }
-    let read = |(index, part): (usize, &&str)| {
-        let value = Json::Text((*part).to_owned());
-        Token.read(r, &Item { value: &value, pointer: format!("/addresses/{index}") })
-    };
-    let read: Vec<Option<AskedToken>> = parts.iter().enumerate().map(read).collect();
-    read.into_iter().collect()
 }

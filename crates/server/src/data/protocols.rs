@@ -4,14 +4,13 @@ use axum::extract::State;
 use braid_primitives::CHAIN_ID;
 use braid_protocols::Product;
 use braid_quoting::feed::Markets;
-use braid_quoting::json::Reader;
+use braid_quoting::request::ChainQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
-use crate::http::problem::Refusal;
+use crate::http::query::Asked;
 use crate::problems::ReadProblems;
 
 /// A family of products.
@@ -36,16 +35,10 @@ pub struct ProductRow {
     pub pools: usize,
 }
 
-/// The handler.
-///
-/// # Errors
-/// `VALIDATION_FAILED` for another chain.
-#[utoipa::path(get, operation_id = "protocols", path = "/v1/protocols", tag = "market", summary = "Protocols", security((), ("api_key" = [])), params(("chain_id" = Option<u64>, Query, description = "Only 1 is served.")),
+/// Tells which protocols are served, with the pools that the newest market has of each.
+#[utoipa::path(get, operation_id = "protocols", path = "/v1/protocols", tag = "market", summary = "Protocols", security((), ("api_key" = [])), params(ChainQuery),
     responses((status = 200, description = "Protocols by family.", body = Data<Vec<Family>>), ReadProblems))]
-pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Vec<Family>>, Refusal> {
-    let mut reader = Reader::default();
-    let chain = query.chain(&mut reader);
-    reader.finish(chain)?;
+pub async fn get(_: MayRead, State(markets): State<Markets>, _: Asked<ChainQuery>) -> Data<Vec<Family>> {
     let published = markets.feed.latest();
     let mut counts = vec![0usize; Product::ALL.len()];
     for pool in published.iter().flat_map(|published| published.head.market.pools()) {
@@ -61,5 +54,5 @@ pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Re
             None => families.push(Family { name: product.family(), products: vec![row] }),
         }
     }
-    Ok(Data::new(families))
+    Data::new(families)
 }

@@ -3,22 +3,16 @@
 use axum::extract::State;
 use braid_primitives::{Address, CHAIN_ID, NATIVE_ETHER, is_native_ether};
 use braid_quoting::feed::Markets;
-use braid_quoting::json::Reader;
 use braid_quoting::model::Eip55;
+use braid_quoting::request::TokensQuery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Query;
 use crate::http::Data;
 use crate::http::auth::MayRead;
 use crate::http::problem::Refusal;
+use crate::http::query::Asked;
 use crate::problems::ReadProblems;
-
-/// Tokens on one page.
-const DEFAULT_LIMIT: usize = 50;
-
-/// Most tokens on one page.
-const MAX_LIMIT: i128 = 200;
 
 /// A page of tokens.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -59,29 +53,25 @@ pub struct Pagination {
     pub has_more: bool,
 }
 
-/// The handler.
+/// Lists tokens, best known first.
 ///
 /// # Errors
-/// `VALIDATION_FAILED`, `NOT_READY`, `MARKET_STALE`.
+/// `NOT_READY`, `MARKET_STALE`.
 #[utoipa::path(get, operation_id = "tokens", path = "/v1/tokens", tag = "market", summary = "Search tokens", security((), ("api_key" = [])),
-    params(("chain_id" = Option<u64>, Query, description = "Only 1 is served."),
-        ("search" = Option<String>, Query, description = "Part of a symbol or name, or an address."),
-        ("tags" = Option<String>, Query, description = "With commas: of plain tags any, of tags with a kind one of each kind. `type:vault,protocol:morpho` are Morpho's vaults."),
-        ("limit" = Option<u32>, Query, description = "1 to 200, default 50.", minimum = 1, maximum = 200),
-        ("offset" = Option<u32>, Query, description = "Tokens to pass over.", maximum = 2147483647)),
+    params(TokensQuery),
     responses((status = 200, description = "A page of tokens.", body = Data<Page>), ReadProblems))]
-pub async fn get(_: MayRead, State(markets): State<Markets>, query: Query) -> Result<Data<Page>, Refusal> {
-    let mut r = Reader::default();
-    let chain = query.chain(&mut r);
-    let limit = query.integer(&mut r, "limit", DEFAULT_LIMIT, 1, MAX_LIMIT);
-    let offset = query.integer(&mut r, "offset", 0usize, 0, i128::from(i32::MAX));
-    let ((), (limit, offset)) = r.finish(chain.zip(limit.zip(offset)))?;
+pub async fn get(
+    _: MayRead,
+    State(markets): State<Markets>,
+    Asked(query): Asked<TokensQuery>,
+) -> Result<Data<Page>, Refusal> {
+    let (limit, offset) = (query.limit as usize, query.offset as usize);
     let published = markets.current()?;
     let tokens = published.head.market.tokens();
-    let search = query.get("search").unwrap_or("");
-    let found = published.directory().search(tokens, search, &query.list("tags"));
+    let found = published.directory().search(tokens, &query.search, &query.tags);
     // ether in the form that the caller uses
-    let ether = search.parse::<Address>().ok().filter(|address| is_native_ether(*address)).unwrap_or(NATIVE_ETHER);
+    let ether =
+        query.search.parse::<Address>().ok().filter(|address| is_native_ether(*address)).unwrap_or(NATIVE_ETHER);
     let has_more = found.len() > offset.saturating_add(limit);
     let page = found.into_iter().skip(offset).take(limit);
     let rows = page.map(|(entry, token)| TokenRow {

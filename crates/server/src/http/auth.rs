@@ -93,7 +93,7 @@ fn bearer(value: &HeaderValue) -> Bearer<'_> {
     Bearer::Key(std::str::from_utf8(rest).ok().map(str::trim))
 }
 
-/// Where a keyless caller calls from.
+/// Returns where a keyless caller calls from.
 fn origin(parts: &Parts, access: &Access) -> Origin {
     Origin::Address(address(parts, &access.trusted_proxies))
 }
@@ -106,20 +106,20 @@ fn invalid() -> Problem {
     Problem::new(Code::ApiKeyInvalid, "the API key is unknown, revoked or expired")
 }
 
-/// What a key may: its own terms, and the service's where it has none.
+/// Returns what a key may: its own terms, and the service's where it has none.
 fn keyed(access: &Access, id: KeyId, terms: KeyTerms) -> (Counted, Quota) {
     let config = &access.allowed;
     let per_min = terms.per_min.unwrap_or(config.keyed_per_min);
     (Counted::Keyed(id.0), Quota { policy: "keyed", per_min, burst: terms.burst.or(config.keyed_burst) })
 }
 
-/// What nobody in particular may read.
+/// Returns what nobody in particular may read.
 fn keyless_reads(parts: &Parts, access: &Access) -> (Counted, Quota) {
     let per_min = access.allowed.reads_per_min;
     (Counted::Read(origin(parts, access)), Quota { policy: "reads", per_min, burst: None })
 }
 
-/// What nobody in particular may quote.
+/// Returns what nobody in particular may quote.
 fn keyless_quotes(parts: &Parts, access: &Access) -> (Counted, Quota) {
     let per_min = access.allowed.anonymous_quotes_per_min;
     (Counted::AnonymousQuote(origin(parts, access)), Quota { policy: "anonymous-quotes", per_min, burst: None })

@@ -39,7 +39,7 @@ enum Taken {
     CutOff,
 }
 
-/// The layer that takes the body in.
+/// Takes the body in, as a layer.
 pub async fn take_in(State(limit): State<BodyLimit>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
@@ -90,28 +90,16 @@ async fn read(mut body: Body, limit_bytes: usize) -> (Taken, bool) {
     (taken, true)
 }
 
-/// A request that keeps its rules, from its JSON body.
+/// A request that keeps its rules, and the JSON body that it came in.
 #[derive(Debug)]
-pub struct Valid<T>(pub T);
-
-/// Such a request, and the body as it came.
-#[derive(Debug)]
-pub struct Worded<T> {
+pub struct Valid<T> {
     /// The request.
     pub request: T,
     /// Its body.
     pub body: Bytes,
 }
 
-impl<S: Send + Sync, T: request::Body> FromRequestParts<S> for Valid<T> {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
-        Worded::from_request_parts(parts, state).await.map(|worded| Self(worded.request))
-    }
-}
-
-impl<S: Send + Sync, T: request::Body> FromRequestParts<S> for Worded<T> {
+impl<S: Send + Sync, T: request::Request> FromRequestParts<S> for Valid<T> {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {

@@ -9,14 +9,14 @@ use ipnet::IpNet;
 
 use crate::connections::address::{caller, is_trusted};
 
-/// The address that a keyless caller is counted by: of IPv6 the /64, which is what one customer holds.
+/// Returns the address that a keyless caller is counted by: of IPv6 the /64, which is what one customer holds.
 pub(super) fn address(parts: &Parts, trusted: &[IpNet]) -> IpAddr {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
     caller(if is_trusted(peer, trusted) { forwarded(&parts.headers, peer, trusted) } else { peer })
 }
 
-/// What trusted proxies say of the client: reading from the right, the first address that is not a trusted proxy's.
+/// Returns what trusted proxies say of the client: reading from the right, the first address that is not a trusted proxy's.
 ///
 /// A proxy writes one of the two headers and may pass the other on as the client wrote it. So where both are there and differ, neither is
 /// believed, and the client is counted as the proxy itself.
@@ -38,7 +38,7 @@ const X_FORWARDED_FOR: header::HeaderName = header::HeaderName::from_static("x-f
 /// Reads the address in an entry of a list.
 type Read = fn(&str) -> Option<IpAddr>;
 
-/// The first address from the right that is not trusted; where an entry cannot be read, the proxy that wrote it.
+/// Returns the first address from the right that is not trusted; where an entry cannot be read, the proxy that wrote it.
 fn nearest(hops: impl Iterator<Item = Option<IpAddr>>, proxy: IpAddr, trusted: &[IpNet]) -> IpAddr {
     let mut last = proxy;
     for hop in hops {
@@ -51,14 +51,14 @@ fn nearest(hops: impl Iterator<Item = Option<IpAddr>>, proxy: IpAddr, trusted: &
     last
 }
 
-/// An address, with or without a port, IPv6 with or without brackets.
+/// Reads an address, with or without a port, IPv6 with or without brackets.
 fn entry(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
-/// The `for` of an element of `Forwarded` (RFC 7239).
+/// Reads the `for` of an element of `Forwarded` (RFC 7239).
 fn forwarded_for(element: &str) -> Option<IpAddr> {
     let pairs = element.split(';').filter_map(|pair| pair.split_once('='));
     let (_, node) = pairs.into_iter().find(|(name, _)| name.trim().eq_ignore_ascii_case("for"))?;
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use axum::http::{HeaderValue, Request};
 
-    /// The caller of a request from `peer` with these headers, where 10.0.0.0/8 and ::1 are trusted.
+    /// Returns the caller of a request from `peer` with these headers, where 10.0.0.0/8 and ::1 are trusted.
     fn of(peer: &str, headers: &[(&str, &str)]) -> String {
         let trusted = ["10.0.0.0/8", "::1/128"].map(|network| network.parse().unwrap());
         let mut request = Request::new(());

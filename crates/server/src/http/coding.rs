@@ -30,7 +30,7 @@ impl Coding {
     }
 }
 
-/// The coding of an answer to a request with these headers. A client that accepts none is answered without one: an answer that it
+/// Picks the coding of an answer to a request with these headers. A client that accepts none is answered without one: an answer that it
 /// may be able to read is better than none.
 pub fn accepted(headers: &HeaderMap) -> Coding {
     let lines = headers.get_all(header::ACCEPT_ENCODING).into_iter().filter_map(|line| line.to_str().ok());
@@ -44,7 +44,7 @@ pub fn accepted(headers: &HeaderMap) -> Coding {
     wanted.max_by(|a, b| quality(a).total_cmp(&quality(b)).then(a.cmp(b))).unwrap_or(Coding::Identity)
 }
 
-/// A coding and how much it is wanted.
+/// Returns a coding and how much it is wanted.
 fn item(text: &str) -> Option<(&str, f32)> {
     let mut parts = text.split(';').map(str::trim);
     let name = parts.next()?;
@@ -52,7 +52,7 @@ fn item(text: &str) -> Option<(&str, f32)> {
     Some((name, quality.map_or(Some(1.0), |q| q.parse().ok()).filter(|q| (0.0..=1.0).contains(q))?))
 }
 
-/// The layer: what is left of `Accept-Encoding` names the one coding that the answer has.
+/// Leaves of `Accept-Encoding` the one coding that the answer has, as a layer.
 pub async fn negotiate(mut request: Request, next: Next) -> Response {
     let coding = accepted(request.headers());
     request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static(coding.name()));

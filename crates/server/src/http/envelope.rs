@@ -40,7 +40,7 @@ impl Notes {
     }
 }
 
-/// The layer.
+/// Gives every request an id and every answer its headers, as the outermost layer.
 pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers().get(REQUEST_ID));
@@ -82,7 +82,7 @@ pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request,
     response
 }
 
-/// The problem's answer with the headers that inner layers have set (CORS, Allow).
+/// Writes the problem's answer with the headers that inner layers have set (CORS, Allow).
 fn written(problem: &Problem, inner: Response, path: &str, id: &str) -> Response {
     let mut response = render(problem, path, id);
     for (name, value) in inner.headers() {
@@ -93,7 +93,7 @@ fn written(problem: &Problem, inner: Response, path: &str, id: &str) -> Response
     response
 }
 
-/// The problem of a refusal that did not come from the service's own code.
+/// Returns the problem of a refusal that did not come from the service's own code.
 fn untold(response: &Response) -> Option<Problem> {
     let status = response.status();
     let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
@@ -120,7 +120,7 @@ fn shown(text: &str, most: usize) -> String {
     format!("{}…", &text[..cut])
 }
 
-/// The layer that keeps a connection beyond the limits for questions after the service's health.
+/// Keeps a connection beyond the limits for questions after the service's health, as a layer.
 pub async fn health_alone(request: Request, next: Next) -> Response {
     let health_only = request.extensions().get::<HealthOnly>().is_some();
     if !health_only || ["/health", "/ready", "/metrics"].contains(&request.uri().path()) {
@@ -130,7 +130,7 @@ pub async fn health_alone(request: Request, next: Next) -> Response {
     closing(Refusal(Problem::new(Code::Overloaded, detail)).into_response())
 }
 
-/// The caller's id if it is a sane token, a new one otherwise.
+/// Returns the caller's id if it is a sane token, a new one otherwise.
 fn request_id(asked: Option<&HeaderValue>) -> String {
     let sane = |text: &&str| {
         let token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
@@ -140,7 +140,7 @@ fn request_id(asked: Option<&HeaderValue>) -> String {
     asked.map_or_else(|| Uuid::now_v7().to_string(), str::to_owned)
 }
 
-/// The answer to a panic in a handler: the client learns nothing, the log learns all.
+/// Answers a panic in a handler: the client learns nothing, the log learns all.
 pub fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let text = cause.downcast_ref::<&str>().copied().map(str::to_owned);
     let text = text.or_else(|| cause.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of unknown kind".into());

@@ -5,12 +5,12 @@ use braid_quoting::{Code, Problem};
 use super::auth::MayRead;
 use super::problem::Refusal;
 
-/// The answer to a path that does not exist: counted, like any read.
+/// Answers a path that does not exist: counted, like any read.
 pub async fn not_found(_: MayRead) -> Refusal {
-    Refusal(Problem::new(Code::NotFound, "there is nothing at this path"))
+    Refusal(Problem::new(Code::NotFound, "no such path; GET /docs lists the calls"))
 }
 
-/// The answer to a method that a path does not take: counted, like any read.
+/// Answers a method that a path does not take: counted, like any read.
 pub async fn method_not_allowed(_: MayRead) -> Refusal {
-    Refusal(Problem::new(Code::MethodNotAllowed, "this path does not take this method"))
+    Refusal(Problem::new(Code::MethodNotAllowed, "this path does not take this method; GET /docs lists the calls"))
 }

@@ -51,7 +51,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The next larger origin, and how many origins may be counted where it is.
+    /// Returns the next larger origin, and how many origins may be counted where it is.
     fn larger(self) -> Option<(Self, usize)> {
         match self {
             Self::Address(IpAddr::V4(address)) => {
@@ -66,15 +66,32 @@ impl Origin {
             Self::Elsewhere => None,
         }
     }
+
+    fn shared_name(self) -> String {
+        match self {
+            Self::Address(address) => address.to_string(),
+            Self::Neighbourhood(network) => format!("{network}*"),
+            Self::Elsewhere => "*".into(),
+        }
+    }
 }
 
 impl Counted {
-    /// What a call is counted as where there is no room to count its caller alone; a key is always counted alone.
+    /// Returns what a call is counted as where there is no room to count its caller alone; a key is always counted alone.
     fn larger(&self) -> Option<(Self, usize)> {
         match self {
             Self::Read(origin) => origin.larger().map(|(origin, room)| (Self::Read(origin), room)),
             Self::AnonymousQuote(origin) => origin.larger().map(|(origin, room)| (Self::AnonymousQuote(origin), room)),
             Self::Keyed(_) => None,
+        }
+    }
+
+    /// Returns a name that other services of the same operator count by too.
+    pub fn shared_name(&self) -> String {
+        match self {
+            Self::Read(origin) => format!("read:{}", origin.shared_name()),
+            Self::AnonymousQuote(origin) => format!("quote:{}", origin.shared_name()),
+            Self::Keyed(id) => format!("key:{id}"),
         }
     }
 }
@@ -130,7 +147,7 @@ struct Window {
 }
 
 impl Window {
-    /// The window at a time: this one, or a new one where it is over.
+    /// Returns the window at a time: this one, or a new one where it is over.
     fn at(self, now_ms: u64, length_ms: u64) -> Self {
         if now_ms < self.ends_ms { self } else { Self { ends_ms: now_ms.saturating_add(length_ms), used: 0 } }
     }
@@ -165,9 +182,7 @@ impl Limits {
         };
         (standing, allowed)
     }
-}
 
-impl Limits {
     /// Takes back a call that was counted, where it is refused after all.
     pub fn take_back(&self, caller: Counted) {
         let mut shard = self.shard(&caller);
@@ -189,27 +204,6 @@ impl Limits {
     }
 }
 
-impl Counted {
-    /// A name that other services of the same operator count by too.
-    pub fn shared_name(&self) -> String {
-        match self {
-            Self::Read(origin) => format!("read:{}", origin.shared_name()),
-            Self::AnonymousQuote(origin) => format!("quote:{}", origin.shared_name()),
-            Self::Keyed(id) => format!("key:{id}"),
-        }
-    }
-}
-
-impl Origin {
-    fn shared_name(self) -> String {
-        match self {
-            Self::Address(address) => address.to_string(),
-            Self::Neighbourhood(network) => format!("{network}*"),
-            Self::Elsewhere => "*".into(),
-        }
-    }
-}
-
 impl Shard {
     /// As what a caller is counted at present.
     fn group(&self, caller: Counted) -> Counted {
@@ -217,7 +211,7 @@ impl Shard {
         all.into_iter().find(|caller| self.callers.contains_key(caller)).unwrap_or(caller)
     }
 
-    /// The windows of a caller, or of all those that it is counted with.
+    /// Returns the windows of a caller, or of all those that it is counted with.
     fn windows(&mut self, mut caller: Counted, now_ms: u64) -> &mut Windows {
         if self.callers.len() >= ADDRESSES_PER_SHARD && now_ms >= self.tidied_again_ms {
             self.callers.retain(|_, windows| windows.minute.ends_ms > now_ms);
@@ -233,7 +227,7 @@ impl Shard {
 }
 
 impl Standing {
-    /// The same caller where all services together stand.
+    /// Returns the same caller where all services together stand.
     pub fn shared(self, left: CallsLeft) -> Self {
         let per_min = self.quota.per_min;
         Self {
@@ -260,7 +254,7 @@ impl Standing {
         }
     }
 
-    /// The problem of a call too many.
+    /// Returns the problem of a call too many.
     pub fn exceeded(&self) -> Problem {
         let Quota { per_min, burst, .. } = self.quota;
         match burst.filter(|_| self.remaining > 0) {

@@ -8,6 +8,7 @@ pub mod envelope;
 pub mod fallback;
 pub mod limits;
 pub mod problem;
+pub mod query;
 pub(crate) mod static_text;
 pub mod timeout;
 

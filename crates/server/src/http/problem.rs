@@ -3,8 +3,12 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use braid_quoting::{Code, Problem};
+use braid_quoting::model::words::ProblemCode;
+use braid_quoting::problem::Meaning;
+use braid_quoting::{Code, FieldError, Problem};
+use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 /// A problem on its way to the client. The outermost layer adds the path and the request id and writes the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +30,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The HTTP status of a code.
+/// Returns the HTTP status of a code.
 pub const fn status(code: Code) -> StatusCode {
     match code {
         Code::MalformedJson | Code::MalformedRequest => StatusCode::BAD_REQUEST,
@@ -56,32 +60,77 @@ pub const fn status(code: Code) -> StatusCode {
     }
 }
 
-/// A problem's body, with what only the outermost layer knows.
-pub fn body(problem: &Problem, instance: &str, request_id: &str) -> Value {
-    let Problem { code, detail, errors, .. } = problem;
-    let meaning = code.meaning();
-    let message = match errors.first() {
-        Some(first) if first.detail != *detail => format!("{detail}: {first}"),
-        _ => detail.clone(),
-    };
-    let details = if errors.is_empty() { json!({}) } else { json!({ "errors": errors }) };
-    json!({
-        "type": code.urn(),
-        "title": meaning.title,
-        "status": status(*code).as_u16(),
-        "code": meaning.name,
-        "detail": detail,
-        "instance": instance,
-        "request_id": request_id,
-        "retryable": meaning.retryable,
-        "errors": errors,
-        "error": { "code": meaning.name, "message": message, "details": details },
-    })
+/// A problem (RFC 9457).
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ProblemBody {
+    /// URN of the kind of problem.
+    r#type: String,
+    /// One line for a person.
+    title: &'static str,
+    /// HTTP status.
+    status: u16,
+    /// Stable code.
+    #[schema(value_type = ProblemCode)]
+    code: &'static str,
+    /// What is wrong this time.
+    detail: String,
+    /// The path that was asked.
+    instance: String,
+    /// Names the request in the service's log.
+    request_id: String,
+    /// Whether the same request may succeed later.
+    retryable: bool,
+    /// Every wrong field.
+    errors: Vec<FieldError>,
+    /// Code and message again, for clients that read this shape.
+    error: ProblemRepeated,
 }
 
-/// A problem's answer, with what only the outermost layer knows.
+/// Code and message of a problem.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ProblemRepeated {
+    /// Stable code.
+    #[schema(value_type = ProblemCode)]
+    code: &'static str,
+    /// What is wrong, with the first field's detail.
+    message: String,
+    /// `{"errors": […]}` where fields are wrong, empty otherwise.
+    details: Value,
+}
+
+impl ProblemBody {
+    /// Returns a problem with what only the outermost layer knows: the path that was asked, and the request's id.
+    pub fn new(problem: &Problem, instance: &str, request_id: &str) -> Self {
+        let Problem { code, detail, errors, .. } = problem;
+        let Meaning { name, title, retryable } = code.meaning();
+        let message = match errors.first() {
+            Some(first) if first.detail != *detail => format!("{detail}: {first}"),
+            _ => detail.clone(),
+        };
+        let details = if errors.is_empty() { json!({}) } else { json!({ "errors": errors }) };
+        Self {
+            r#type: code.urn(),
+            title,
+            status: status(*code).as_u16(),
+            code: name,
+            detail: detail.clone(),
+            instance: instance.to_owned(),
+            request_id: request_id.to_owned(),
+            retryable,
+            errors: errors.clone(),
+            error: ProblemRepeated { code: name, message, details },
+        }
+    }
+
+    /// Returns the body as it is sent.
+    pub fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Writes a problem's answer, with what only the outermost layer knows.
 pub fn render(problem: &Problem, instance: &str, request_id: &str) -> Response<Body> {
-    let mut response = Response::new(Body::from(body(problem, instance, request_id).to_string()));
+    let mut response = Response::new(Body::from(ProblemBody::new(problem, instance, request_id).text()));
     *response.status_mut() = status(problem.code);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

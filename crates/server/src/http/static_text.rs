@@ -31,7 +31,7 @@ impl StaticText {
         Self { kind, text, tag: tag.unwrap_or(HeaderValue::from_static("W/\"\"")), encoded: Default::default() }
     }
 
-    /// The text in the coding that a request accepts, or the word that the client has it already.
+    /// Answers with the text in the coding that a request accepts, or that the client has it already.
     pub(crate) async fn answer(&self, headers: &HeaderMap) -> Response {
         let known = headers.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|line| line.to_str().ok());
         let own = self.tag.to_str().unwrap_or("").trim_start_matches("W/");

@@ -91,7 +91,7 @@ impl Metrics {
         }
     }
 
-    /// All of it as text.
+    /// Writes all of it as text.
     fn text(&self) -> String {
         let mut text = String::new();
         // writing to a string does not fail
@@ -100,7 +100,7 @@ impl Metrics {
     }
 }
 
-/// The handler.
+/// Answers with all that is measured.
 #[utoipa::path(get, operation_id = "metrics", path = "/metrics", tag = "service", summary = "Metrics", security(()),
     responses((status = 200, description = "For a Prometheus server. Not here where the service has a port of its own for them.", body = String, content_type = "application/openmetrics-text"), PlainProblems))]
 pub async fn get_metrics(State(metrics): State<Arc<Metrics>>) -> Response {
@@ -109,7 +109,7 @@ pub async fn get_metrics(State(metrics): State<Arc<Metrics>>) -> Response {
     response
 }
 
-/// A service of its own for metrics alone, for a port that no client reaches.
+/// Returns a service of its own for metrics alone, for a port that no client reaches.
 pub fn router(metrics: Arc<Metrics>) -> Router {
     Router::new().route("/metrics", get(get_metrics)).with_state(metrics)
 }

@@ -10,7 +10,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 pub(super) struct Samples<'a>(pub(super) DescriptorEncoder<'a>);
 
 impl Samples<'_> {
-    /// What is so now.
+    /// Writes what is so now.
     pub(super) fn gauge(&mut self, name: &str, help: &str, value: impl EncodeGaugeValue) -> Result {
         let encoder = &mut self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
         encoder.encode_gauge(&value)
@@ -21,18 +21,18 @@ impl Samples<'_> {
         self.gauge(name, help, u32::from(is_so))
     }
 
-    /// How often it happened since the start.
+    /// Writes how often it happened since the start.
     pub(super) fn counter(&mut self, name: &str, help: &str, count: u64) -> Result {
         let counter = ConstCounter::new(count);
         counter.encode(self.0.encode_descriptor(name, help, None, counter.metric_type())?)
     }
 
-    /// What is so now, once for each label.
+    /// Writes what is so now, once for each label.
     pub(super) fn gauges(&mut self, name: &str, help: &str, write: impl FnOnce(Labelled<'_, '_>) -> Result) -> Result {
         write(Labelled { encoder: &mut self.0.encode_descriptor(name, help, None, MetricType::Gauge)? })
     }
 
-    /// How often it happened since the start, once for each label.
+    /// Writes how often it happened since the start, once for each label.
     pub(super) fn counters(
         &mut self,
         name: &str,
@@ -42,7 +42,7 @@ impl Samples<'_> {
         write(Labelled { encoder: &mut self.0.encode_descriptor(name, help, None, MetricType::Counter)? })
     }
 
-    /// How values were spread since the start, once for each label.
+    /// Writes how values were spread since the start, once for each label.
     pub(super) fn histograms(
         &mut self,
         name: &str,
@@ -59,17 +59,17 @@ pub(super) struct Labelled<'a, 'b> {
 }
 
 impl Labelled<'_, '_> {
-    /// One sample of a gauge.
+    /// Writes one sample of a gauge.
     pub(super) fn gauge(&mut self, labels: &[(&str, &str)], value: impl EncodeGaugeValue) -> Result {
         self.encoder.encode_family(&labels)?.encode_gauge(&value)
     }
 
-    /// One sample of a counter.
+    /// Writes one sample of a counter.
     pub(super) fn counter(&mut self, labels: &[(&str, &str)], count: u64) -> Result {
         ConstCounter::new(count).encode(self.encoder.encode_family(&labels)?)
     }
 
-    /// One sample of a histogram: its sum, its count, and how many lie at or below each bound and above the one before.
+    /// Writes one sample of a histogram: its sum, its count, and how many lie at or below each bound and above the one before.
     pub(super) fn histogram(&mut self, labels: &[(&str, &str)], sum: f64, buckets: &[(f64, u64)]) -> Result {
         let count = buckets.iter().map(|(_, count)| count).sum();
         self.encoder.encode_family(&labels)?.encode_histogram::<[(&str, &str); 0]>(sum, count, buckets, None)

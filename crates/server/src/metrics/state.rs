@@ -94,7 +94,7 @@ impl StateCollector {
         )?;
         let tokens = audit.tokens.count() as u64;
         samples.gauge("audit_sound_tokens", "Tokens that were found to move as amounts say", tokens)?;
-        let vaults = audit.guessed.count() as u64;
+        let vaults = audit.vaults.count() as u64;
         samples.gauge("audit_proven_vaults", "Vaults that were named and do what their models say", vaults)
     }
 

@@ -7,14 +7,14 @@ use std::sync::LazyLock;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
-use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::schema::ArrayItems;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
-use utoipa::openapi::{Ref, RefOr, Required, Schema};
+use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{Modify, OpenApi};
 
+use crate::http::problem::{ProblemBody, ProblemRepeated};
 use crate::http::static_text::StaticText;
-use crate::problems::{PlainProblems, ProblemBody, ProblemRepeated};
+use crate::problems::PlainProblems;
 use crate::{data, health, receipt, swap};
 use examples::Shown;
 use headers::ResponseHeaders;
@@ -53,7 +53,7 @@ use headers::ResponseHeaders;
         get
     ),
     components(schemas(ProblemBody, ProblemRepeated)),
-    modifiers(&ApiKeyHeader, &Named, &AlwaysPresent, &ResponseHeaders, &EmptyIsAbsent, &PlainWords, &Shown)
+    modifiers(&ApiKeyHeader, &Named, &AlwaysPresent, &ResponseHeaders, &PlainWords, &Shown)
 )]
 pub struct Document;
 
@@ -107,22 +107,6 @@ impl Modify for AlwaysPresent {
     }
 }
 
-/// An optional parameter of a query may be empty, as in `?limit=&offset=`: that is as if it were left out.
-struct EmptyIsAbsent;
-
-impl Modify for EmptyIsAbsent {
-    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
-        let gets = document.paths.paths.values_mut().filter_map(|item| item.get.as_mut());
-        for parameter in gets.flat_map(|operation| operation.parameters.iter_mut().flatten()) {
-            let RefOr::T(parameter) = parameter else { continue };
-            if parameter.parameter_in == ParameterIn::Query && parameter.required == Required::False {
-                let extensions = parameter.extensions.get_or_insert_default();
-                extensions.insert("allowEmptyValue".into(), true.into());
-            }
-        }
-    }
-}
-
 /// Operations are told by their summaries: what the handlers' documentation says of Rust is not for clients.
 struct PlainWords;
 
@@ -136,7 +120,7 @@ impl Modify for PlainWords {
     }
 }
 
-/// The document as it is served and committed.
+/// Returns the document as it is served and committed.
 pub fn text() -> String {
     Document::openapi().to_pretty_json().unwrap_or_default() + "\n"
 }

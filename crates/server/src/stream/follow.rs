@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use braid_audit::Audit;
 use braid_ethereum::{CEILING_WEI, FeeData, Head, Phase, SyncStatus};
 use braid_market::FileError;
-use braid_store::replicas::stream::{Findings, MarketStream, Place, Read, StreamError, Told};
+use braid_store::replicas::stream::{Findings, MarketStream, StreamEntry, StreamError, StreamRead, StreamState};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::MissedTickBehavior;
@@ -86,7 +86,7 @@ struct Reader {
     audit: Arc<Audit>,
     heads: watch::Sender<Option<Arc<Head>>>,
     /// Where we stand, and what we have there.
-    at: Option<(String, Told)>,
+    at: Option<(String, StreamState)>,
     /// The id of the last entry that was looked at.
     last_id: String,
     /// Whether the market was taken whole a moment ago, and the stream's end was not reached since.
@@ -99,7 +99,7 @@ struct Reader {
 impl Reader {
     async fn step(&mut self) -> Result<(), Trouble> {
         loop {
-            let Read { is_published, head, head_age, entries } = self.stream.read(&self.last_id).await?;
+            let StreamRead { is_published, head, head_age, entries } = self.stream.read(&self.last_id).await?;
             if self.at.is_none() {
                 // nobody knows how old it is, where nobody publishes
                 if !is_published {
@@ -142,7 +142,7 @@ impl Reader {
         if bytes.is_empty() {
             return Err(Trouble::NoSnapshot);
         }
-        let read = spawn_blocking(move || Told::from_snapshot(&bytes)).await?;
+        let read = spawn_blocking(move || StreamState::from_snapshot(&bytes)).await?;
         let (told, place) = match read {
             Ok(read) => read,
             Err(error) => {
@@ -160,7 +160,7 @@ impl Reader {
     }
 
     /// Applies an entry that leads on from where we stand; another one is older than that, or behind a gap.
-    async fn apply(&mut self, Place { id, from, to, entry }: Place) -> Result<(), Trouble> {
+    async fn apply(&mut self, StreamEntry { id, from, to, entry }: StreamEntry) -> Result<(), Trouble> {
         self.last_id.clone_from(&id);
         let Some((_, told)) = self.at.clone().filter(|(place, _)| *place == from) else { return Ok(()) };
         match spawn_blocking(move || told.after(&entry)).await? {
@@ -193,7 +193,7 @@ impl Reader {
 }
 
 /// Makes a market the newest, unless it is.
-fn publish(told: &Told, head_age: Duration, heads: &watch::Sender<Option<Arc<Head>>>) {
+fn publish(told: &StreamState, head_age: Duration, heads: &watch::Sender<Option<Arc<Head>>>) {
     let before = heads.borrow().clone();
     if before.as_ref().is_some_and(|head| Arc::ptr_eq(&head.market, &told.market)) {
         return;

@@ -7,7 +7,9 @@ use std::time::Duration;
 use braid_audit::Audit;
 use braid_ethereum::{Head, Phase, SyncStatus};
 use braid_market::FileError;
-use braid_store::replicas::stream::{Appended, ENTRIES_KEPT, Findings, Held, MarketStream, Place, StreamError, Told};
+use braid_store::replicas::stream::{
+    Appended, ENTRIES_KEPT, Findings, Lease, MarketStream, StreamEntry, StreamError, StreamState,
+};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{Notify, watch};
 use tokio::task::spawn_blocking;
@@ -154,7 +156,7 @@ struct Publisher {
     /// The lease, while it is ours.
     token: Option<String>,
     /// The place of the newest entry, and what everybody has there.
-    told: Option<(String, Told)>,
+    told: Option<(String, StreamState)>,
     attempts: u64,
     since_snapshot: usize,
     /// The block up to which another service told everything, once that was said in the log.
@@ -199,11 +201,11 @@ impl Publisher {
     /// Holds the lease, and tells all that waits.
     async fn step(&mut self, queue: &Queue) -> Result<(), Failure> {
         let (token, head, has_snapshot) = match self.stream.hold(&self.run, self.pace.lease).await? {
-            Held::Ours { token, head, has_snapshot } => (token, head, has_snapshot),
+            Lease::Ours { token, head, has_snapshot } => (token, head, has_snapshot),
             held => {
                 queue.keep_newest();
                 match (self.token.take(), held) {
-                    (Some(_), Held::Unwanted) => {
+                    (Some(_), Lease::Unwanted) => {
                         tracing::info!("no service without a node reads the market: it is published no more")
                     }
                     (Some(_), _) => tracing::warn!("another service publishes the market now"),
@@ -233,13 +235,23 @@ impl Publisher {
         if versions != self.findings.0 {
             self.findings = (versions, Arc::new(self.audit.findings()));
         }
-        let had_told = self.told.is_some();
+        let needs_snapshot = self.told.is_some() && !has_snapshot;
+        if self.tell_all(queue, &token, others.map(|others| others.number)).await?
+            && (needs_snapshot || self.since_snapshot >= SNAPSHOT_EVERY)
+        {
+            self.write_snapshot(&token).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells what waits, oldest first; `false` where something must wait for the next step. Up to the block `others`, another service told
+    /// everything.
+    async fn tell_all(&mut self, queue: &Queue, token: &str, others: Option<u64>) -> Result<bool, Failure> {
         loop {
-            let Some(head) = queue.heads().front().cloned() else { break };
-            let number = head.block().number;
-            if let Some(others) = others.as_ref().filter(|others| self.told.is_none() && number <= others.number) {
-                if self.waits_behind.replace(others.number) != Some(others.number) {
-                    let (theirs, ours) = (others.number, number);
+            let Some(head) = queue.heads().front().cloned() else { return Ok(true) };
+            let ours = head.block().number;
+            if let Some(theirs) = others.filter(|others| self.told.is_none() && ours <= *others) {
+                if self.waits_behind.replace(theirs) != Some(theirs) {
                     tracing::info!(
                         theirs,
                         ours,
@@ -247,33 +259,33 @@ impl Publisher {
                     );
                 }
             } else {
-                match self.tell(&token, &head).await? {
+                match self.tell(token, &head).await? {
                     Appended::Done => {}
                     Appended::Parted if self.told.take().is_some() => {
                         queue.keep_newest();
                         continue;
                     }
-                    Appended::Parted | Appended::Behind => return Ok(()),
+                    Appended::Parted | Appended::Behind => return Ok(false),
                     Appended::Lost => {
                         tracing::warn!("the lease ended before the market was told: it is tried again");
-                        return Ok(());
+                        return Ok(false);
                     }
                 }
             }
             if queue.heads().len() <= 1 {
-                break;
+                return Ok(true);
             }
             queue.done_with(&head);
         }
-        if let Some((place, told)) =
-            self.told.as_ref().filter(|_| (had_told && !has_snapshot) || self.since_snapshot >= SNAPSHOT_EVERY)
-        {
-            let (place, told) = (place.clone(), told.clone());
-            self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
-            let snapshot = spawn_blocking(move || told.to_snapshot(place)).await??;
-            if self.stream.keep(&token, &snapshot).await? {
-                self.since_snapshot = 0;
-            }
+    }
+
+    /// Writes the market whole, for services that join.
+    async fn write_snapshot(&mut self, token: &str) -> Result<(), Failure> {
+        let Some((place, told)) = self.told.clone() else { return Ok(()) };
+        self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
+        let snapshot = spawn_blocking(move || told.to_snapshot(place)).await??;
+        if self.stream.save_snapshot(token, &snapshot).await? {
+            self.since_snapshot = 0;
         }
         Ok(())
     }
@@ -283,7 +295,7 @@ impl Publisher {
     async fn inherit(&mut self) -> Result<(), Failure> {
         self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
         let bytes = self.stream.snapshot().await?;
-        let (mut told, mut place) = match spawn_blocking(move || Told::from_snapshot(&bytes)).await? {
+        let (mut told, mut place) = match spawn_blocking(move || StreamState::from_snapshot(&bytes)).await? {
             Ok(whole) => whole,
             Err(error) => {
                 tracing::warn!(%error, "what the service before found cannot be read: pools and tokens are checked anew");
@@ -295,7 +307,7 @@ impl Publisher {
             let entries = self.stream.read(&last_id).await?.entries;
             let Some(last) = entries.last() else { break };
             last_id.clone_from(&last.id);
-            for Place { from, to, entry, .. } in entries {
+            for StreamEntry { from, to, entry, .. } in entries {
                 if from != place {
                     continue;
                 }
@@ -337,7 +349,7 @@ impl Publisher {
         self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
         let at = place.clone();
         let whole = move || {
-            let told = Told::new(market, tips, findings, age)?;
+            let told = StreamState::new(market, tips, findings, age)?;
             let snapshot = told.to_snapshot(at)?;
             Ok::<_, FileError>((told, snapshot))
         };

@@ -113,7 +113,7 @@ impl World {
     /// Lets the audit make one check.
     async fn turn(&self) -> Option<(Probe, Verdict)> {
         let published = self.feed.latest().unwrap();
-        self.app.audit.turn(&published.prepared, &published.doubtful, None).await
+        self.app.audit.turn(u32::MAX, &published.prepared, &published.doubtful, None).await
     }
 
     /// Lets the audit go on until it checks a pool, for so many turns at most.
@@ -307,7 +307,7 @@ async fn every_token_of_the_chain_is_found_sound_those_with_most_pools_first() {
     let world = World::start().await;
     let market = Arc::clone(&world.feed.latest().unwrap().head.market);
     let mut last = usize::MAX;
-    while let Some(token) = world.app.audit.turn_of_token(&market).await {
+    while let Some(token) = world.app.audit.turn_of_token(u32::MAX, &market).await {
         let pools = market.pools_of(token).len();
         assert!(pools <= last, "{pools} pools after {last}");
         last = pools;
@@ -433,7 +433,7 @@ async fn a_stale_pool_of_a_token_that_rebased_is_left_out_of_the_first_quote_and
     assert!(record.why.contains("reverts"), "{}", record.why);
     assert!(quote["data"]["certificate"]["excluded"]["quarantined"].as_u64().unwrap() > 0);
     let protocols = json!(["uniswap_v2"]);
-    world.app.audit.quarantine.lift(pair.into());
+    world.app.audit.quarantine.release(pair.into());
     let (status, problem) = world.quote_over(protocols, WETH, units("WETH", 1), token("LINK")).await;
     assert_eq!((status, problem["code"].as_str()), (422, Some("NO_ROUTE_FOUND")), "{problem:#}");
     assert!(problem["detail"].as_str().unwrap().contains(&pair.to_checksum(None)), "{problem:#}");

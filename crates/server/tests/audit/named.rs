@@ -90,7 +90,7 @@ async fn a_named_vault_whose_price_moves_in_a_way_of_its_own_is_set_aside() {
         assert_eq!((status, problem["code"].as_str()), (422, Some("NO_ROUTE_FOUND")), "{problem:#}");
 
         world.chain.set_code(NAMED, &honest).await.unwrap();
-        world.app.audit.quarantine.lift(NAMED.into());
+        world.app.audit.quarantine.release(NAMED.into());
     }
 }
 

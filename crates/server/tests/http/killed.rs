@@ -15,6 +15,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::Notify;
 
+use crate::replicas::PATIENCE;
 use crate::support::{KEY, NOW_MS, Service, data, market, request};
 
 /// Tells the process that it is to serve, and the data directory.
@@ -41,7 +42,7 @@ async fn serves_where_it_is_told_to() {
     let limits = LimitsConfig { keyed_per_min: u32::MAX, ..LimitsConfig::default() };
     let config = Config { limits, ..Config::default() };
     let replicas = match std::env::var(REDIS) {
-        Ok(url) => Some(Replicas::connect(&url).await.unwrap()),
+        Ok(url) => Some(Replicas::connect_with(&url, PATIENCE).await.unwrap()),
         Err(_) => None,
     };
     let service = Service::sharing(config, Arc::new(PathBuf::from(dir)), NOW_MS, replicas).await;

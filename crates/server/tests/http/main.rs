@@ -10,7 +10,7 @@ mod killed;
 mod limits;
 mod market_data;
 #[allow(dead_code, reason = "the store's tests use the rest")]
-#[path = "../../../store/tests/quotes/mount.rs"]
+#[path = "../../../store/tests/it/quotes/mount.rs"]
 mod mount;
 mod openapi;
 mod overload;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use braid_primitives::WETH;
-use braid_quoting::request::{Body as _, BuildRequest, QuoteRequest};
+use braid_quoting::request::{BuildRequest, QuoteRequest, Request as _};
 use braid_server::openapi;
 use serde_json::{Value, json};
 

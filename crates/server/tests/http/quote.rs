@@ -68,7 +68,7 @@ async fn every_documented_key_is_there() {
     keys(&quote["permit2"]["eip712"], "types domain primaryType message");
     keys(&quote["issues"], "balance allowance unknown_protocols");
     keys(&quote["certificate"], "upper_bound_value_wei achieved_value_wei gap_bps pools_covered excluded least_input");
-    keys(&quote["certificate"]["excluded"], "quarantined standing_arbitrage filtered max_hops");
+    keys(&quote["certificate"]["excluded"], "quarantined filtered max_hops");
     assert!(quote["simulation"].is_null() && quote["explanation"].is_null());
     assert!(quote["exact_output"].is_null() && quote["certificate"]["least_input"].is_null());
     let bought = service.quote(&purchase(&USDC.to_string(), "100000000000000000", &WETH.to_string())).await;
@@ -247,7 +247,7 @@ async fn protocols_and_pools_can_be_left_out() {
 async fn a_certificate_counts_what_it_leaves_out() {
     let service = Service::start().await;
     let all = service.quote(&request()).await["certificate"].clone();
-    let excluded = json!({"quarantined": 0, "standing_arbitrage": 0, "filtered": 0, "max_hops": 4});
+    let excluded = json!({"quarantined": 0, "filtered": 0, "max_hops": 4});
     assert_eq!((&all["pools_covered"], &all["excluded"]), (&json!(6), &excluded));
 
     let mut body = request();
@@ -256,7 +256,7 @@ async fn a_certificate_counts_what_it_leaves_out() {
     body["max_hops"] = json!(2);
     service.status(SyncStatus { left_out: 9, ..SyncStatus::default() });
     let part = service.quote(&body).await["certificate"].clone();
-    let excluded = json!({"quarantined": 9, "standing_arbitrage": 0, "filtered": 3, "max_hops": 2});
+    let excluded = json!({"quarantined": 9, "filtered": 3, "max_hops": 2});
     assert_eq!((&part["pools_covered"], &part["excluded"]), (&json!(3), &excluded));
     let bound = |certificate: &Value| text(&certificate["upper_bound_value_wei"]);
     assert!(bound(&part) <= bound(&all), "what is left out cannot add to the bound");

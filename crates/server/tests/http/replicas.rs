@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use braid_primitives::{Address, U256};
 use braid_server::{Config, LimitsConfig};
@@ -13,6 +14,9 @@ use serde_json::{Value, json};
 
 use crate::killed::{Served, start_with};
 use crate::support::{KEY, NOW_MS, Service, data, market, request};
+
+/// How long a test waits for an answer before it gives up.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A server on a socket of its own, with nothing on disk.
 pub(crate) struct Redis {
@@ -47,8 +51,19 @@ impl Redis {
         format!("redis+unix://{}", self.dir.path().join("redis.sock").display())
     }
 
+    /// Waits for answers, however slow the machine is.
     pub(crate) async fn connect(&self) -> Replicas {
-        Replicas::connect(&self.url()).await.unwrap()
+        Replicas::connect_with(&self.url(), PATIENCE).await.unwrap()
+    }
+
+    /// How many commands it was given that write or read what services share.
+    fn asked(&self) -> usize {
+        let told = self.command(&["info", "commandstats"]);
+        let calls = |line: &str| line.split_once("calls=")?.1.split(',').next()?.parse::<usize>().ok();
+        let own = |line: &&str| {
+            ["info", "client", "hello", "ping"].iter().all(|name| !line.starts_with(&format!("cmdstat_{name}")))
+        };
+        told.lines().filter(own).filter_map(calls).sum()
     }
 
     /// Kills it, with all that it held.
@@ -196,16 +211,24 @@ async fn without_the_server_each_service_goes_on_alone_and_says_so() {
 #[tokio::test]
 async fn a_server_that_hangs_is_waited_for_once_a_second_and_no_longer() {
     let redis = Redis::start();
-    let [one, _] = two(&redis, &without_limit()).await;
+    let hasty = Replicas::connect(&redis.url()).await.unwrap();
+    let one = Service::sharing(without_limit(), Arc::new(tempfile::tempdir().unwrap()), NOW_MS, Some(hasty)).await;
+    one.publish(market(1_000));
+    let at_first = redis.asked();
+    one.quote(&request()).await;
+    let before = redis.asked();
+    let of_one_quote = before - at_first;
     redis.signal("-STOP");
-    let begun = std::time::Instant::now();
-    for _ in 0..20 {
+    let begun = Instant::now();
+    for _ in 0..60 {
         assert!(warned(&one.quote(&request()).await));
     }
-    // each quote would wait for 200 ms otherwise
-    assert!(begun.elapsed().as_secs_f64() < 3.0, "{:?}", begun.elapsed());
+    let seconds = usize::try_from(begun.elapsed().as_secs()).unwrap();
     redis.signal("-CONT");
     while warned(&one.quote(&request()).await) {}
+    // What it was asked while it hung it does now. Were every quote to wait for it, each would ask, and take a tenth of a second.
+    let asked = redis.asked() - before;
+    assert!(asked <= (seconds + 3) * of_one_quote, "{asked} questions in {seconds} s, {of_one_quote} of one quote");
 }
 
 #[tokio::test]

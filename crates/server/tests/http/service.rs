@@ -1,12 +1,17 @@
 //! What every answer has, and what the service says of itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use braid_ethereum::{Phase, SyncStatus};
-use braid_server::Config;
+use braid_server::{Config, MarketAges};
 use serde_json::Value;
 
 use crate::support::{NOW_MS, Service, market, problem, request, swap};
+
+fn aged(ages: MarketAges) -> Config {
+    Config { ages, ..Config::default() }
+}
 
 #[tokio::test]
 async fn unknown_paths_and_methods_are_problems_too() {
@@ -63,7 +68,7 @@ async fn health_lives_from_the_start_and_readiness_waits_for_the_market() {
 
 #[tokio::test]
 async fn a_market_that_is_too_old_is_not_quoted_on() {
-    let config = Config { stale_after: std::time::Duration::ZERO, ..Config::default() };
+    let config = aged(MarketAges { stale_after: Duration::ZERO, ..MarketAges::default() });
     let service = Service::with(config).await;
     let (status, body) = service.refused_quote(&request()).await;
     assert_eq!((status, body["code"].as_str()), (503, Some("MARKET_STALE")));
@@ -100,7 +105,7 @@ async fn a_lost_node_degrades_the_service_then_makes_it_stale_and_its_return_men
     patient.status(phase(Phase::Following));
     assert_eq!(readiness(&patient).await, says(200, "ready", "ok", "ok"));
 
-    let config = Config { stale_without_node_after: std::time::Duration::ZERO, ..Config::default() };
+    let config = aged(MarketAges { stale_without_node_after: Duration::ZERO, ..MarketAges::default() });
     let strict = Service::with(config).await;
     assert_eq!(readiness(&strict).await, says(200, "ready", "ok", "ok"));
     strict.status(phase(Phase::Disconnected));
@@ -114,7 +119,7 @@ async fn a_lost_node_degrades_the_service_then_makes_it_stale_and_its_return_men
 
 #[tokio::test]
 async fn a_chain_that_stands_still_and_a_disk_that_refuses_degrade_the_service() {
-    let config = Config { degraded_after: std::time::Duration::ZERO, ..Config::default() };
+    let config = aged(MarketAges { degraded_after: Duration::ZERO, ..MarketAges::default() });
     let old = Service::with(config).await;
     assert_eq!(readiness(&old).await, says(200, "degraded", "aging", "ok"));
     old.quote(&request()).await;
@@ -298,7 +303,7 @@ fn the_built_page_holds_what_its_entry_names() {
 
 #[tokio::test]
 async fn a_service_that_is_told_to_stop_says_so_first_and_answers_meanwhile() {
-    let config = Config { stop_delay: std::time::Duration::from_secs(3), ..Config::default() };
+    let config = Config { stop_delay: Duration::from_secs(3_600), ..Config::default() };
     let service = Service::with(config).await;
     let (client, base) = (service.client.clone(), service.base.clone());
     let quote = service.post("/v1/quote", &request());
@@ -311,7 +316,9 @@ async fn a_service_that_is_told_to_stop_says_so_first_and_answers_meanwhile() {
             }
         }
     });
-    service.stop().await;
-    let (status, quoted) = watching.await.unwrap();
+    let (status, quoted) = tokio::select! {
+        answers = watching => answers.unwrap(),
+        _ = service.stop() => panic!("it stopped before its time"),
+    };
     assert_eq!((status, quoted.as_u16()), (Value::from("stopping"), 200));
 }

@@ -14,7 +14,7 @@ use braid_server::Config;
 use braid_server::stream::{Pace, publish};
 use braid_simulation::source::{Reading, Wanted};
 use braid_simulation::{Bounds, Simulator, SourceError, StateSource, WorkPool};
-use braid_store::replicas::stream::{Appended, Findings, Held, MarketStream, Place, Told};
+use braid_store::replicas::stream::{Appended, Findings, Lease, MarketStream, StreamEntry, StreamState};
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, UnixStream};
@@ -23,6 +23,9 @@ use tokio::task::JoinHandle;
 
 use crate::replicas::Redis;
 use crate::support::{DAI, Following, NOW_MS, Service, USDC, market, request, swap};
+
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 const PACE: Pace = Pace { every: Duration::from_millis(20), lease: Duration::from_secs(2) };
 
@@ -134,7 +137,7 @@ impl Following {
     async fn reaches(&mut self, market: &Market) {
         let number = market.block().number;
         let reached = self.heads.wait_for(|head| head.as_ref().is_some_and(|head| head.block().number == number));
-        let head = tokio::time::timeout(Duration::from_secs(20), reached).await.expect("the block comes").unwrap();
+        let head = tokio::time::timeout(PATIENCE, reached).await.expect("the block comes").unwrap();
         let head = head.clone().unwrap();
         assert_eq!(head.market.digest().unwrap(), market.digest().unwrap());
         assert_eq!(head.market.order_digest(), market.order_digest());
@@ -147,7 +150,7 @@ impl Following {
             status.phase == phase
                 && if word.is_empty() { error.is_none() } else { error.is_some_and(|error| error.contains(word)) }
         };
-        let reached = tokio::time::timeout(Duration::from_secs(20), self.status.wait_for(says)).await;
+        let reached = tokio::time::timeout(PATIENCE, self.status.wait_for(says)).await;
         assert!(reached.is_ok(), "never {phase:?} {word}");
     }
 }
@@ -159,7 +162,7 @@ async fn quote_at(service: &Service, number: u64, body: &Value) -> Value {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), is_there).await.expect("the service quotes on the block");
+    tokio::time::timeout(PATIENCE, is_there).await.expect("the service quotes on the block");
     let mut quote = service.quote(body).await;
     quote["quote_id"].take();
     // a nonce is given once
@@ -176,7 +179,7 @@ async fn published(url: &str) -> Vec<u64> {
         let read = stream.read(&last).await.unwrap();
         let Some(newest) = read.entries.last() else { return numbers };
         last.clone_from(&newest.id);
-        for Place { from, entry, .. } in read.entries {
+        for StreamEntry { from, entry, .. } in read.entries {
             // one without an entry is a market whole: of it the snapshot tells
             let number = if from.is_empty() { 0 } else { number_of(&entry) };
             numbers.push(number);
@@ -251,7 +254,7 @@ async fn what_the_publishers_audit_found_holds_for_all() {
     assert!(!used(&quote_at(&one, 20_000_000, &request()).await));
     let ready: Value = one.get("/ready").send().await.unwrap().json().await.unwrap();
     assert_eq!(ready["quarantine"][0]["why"], "it pays 2, the model says 3");
-    leader.audit.quarantine.lift(probe.pool);
+    leader.audit.quarantine.release(probe.pool);
     while !one.app.audit.quarantine.records().is_empty() {
         following.heads.changed().await.unwrap();
     }
@@ -263,11 +266,11 @@ async fn a_token_that_the_publisher_did_not_check_is_not_quoted() {
     let redis = Redis::start();
     let mut stream = MarketStream::open(&redis.url()).unwrap();
     let (run, lease) = ("1".repeat(32), Duration::from_secs(60));
-    assert_eq!(stream.hold(&run, lease).await.unwrap(), Held::Unwanted, "nobody reads");
+    assert_eq!(stream.hold(&run, lease).await.unwrap(), Lease::Unwanted, "nobody reads");
     stream.read("0-0").await.unwrap();
-    let Held::Ours { token, .. } = stream.hold(&run, lease).await.unwrap() else { panic!("nobody else is here") };
+    let Lease::Ours { token, .. } = stream.hold(&run, lease).await.unwrap() else { panic!("nobody else is here") };
     let findings = Findings { verifies: true, sound: BTreeSet::from([USDC]), ..Findings::default() };
-    let told = Told::new(Arc::new(market(1_000)), [1, 2, 3, 4], Arc::new(findings), Duration::ZERO).unwrap();
+    let told = StreamState::new(Arc::new(market(1_000)), [1, 2, 3, 4], Arc::new(findings), Duration::ZERO).unwrap();
     let place = "1".repeat(32) + ":1";
     let snapshot = told.to_snapshot(place.clone()).unwrap();
     stream.append(&token, "", (&place, 20_000_000), &[], &snapshot).await.unwrap();
@@ -348,7 +351,7 @@ async fn a_service_that_takes_over_keeps_out_what_the_one_before_kept_out() {
     following.reaches(&markets[2]).await;
     assert_eq!((kept_out(), other.audit.quarantine.records().len()), (2, 2));
     // its own check lifts one
-    other.audit.quarantine.lift(probe(1).pool);
+    other.audit.quarantine.release(probe(1).pool);
     other.has(&markets[3]);
     following.reaches(&markets[3]).await;
     while kept_out() > 1 {
@@ -365,21 +368,21 @@ async fn whoever_lost_the_lease_appends_nothing() {
     let runs = ["a".repeat(32), "b".repeat(32)];
     let lease = Duration::from_secs(60);
     quick.read("0-0").await.unwrap();
-    let Held::Ours { token, head, .. } = slow.hold(&runs[0], lease).await.unwrap() else { panic!("it is free") };
+    let Lease::Ours { token, head, .. } = slow.hold(&runs[0], lease).await.unwrap() else { panic!("it is free") };
     assert!(head.is_none());
-    assert_eq!(quick.hold(&runs[1], lease).await.unwrap(), Held::Others);
+    assert_eq!(quick.hold(&runs[1], lease).await.unwrap(), Lease::Others);
     let (first, second) = (format!("{}:1", runs[0]), format!("{}:2", runs[0]));
     assert_eq!(slow.append(&token, "", (&first, 7), b"", b"all").await.unwrap(), Appended::Done);
     assert_eq!(slow.append(&token, "elsewhere", (&second, 8), b"x", b"").await.unwrap(), Appended::Parted);
     // it ends
     redis.command(&["del", "braid:{market:1:v1}:lease"]);
-    let Held::Ours { token: newer, .. } = quick.hold(&runs[1], lease).await.unwrap() else { panic!("it is free") };
+    let Lease::Ours { token: newer, .. } = quick.hold(&runs[1], lease).await.unwrap() else { panic!("it is free") };
     assert!(token.starts_with("1 ") && newer.starts_with("2 "), "{token}, {newer}: how often it was taken");
     // what the first one sends late
     assert_eq!(slow.append(&token, &first, (&second, 8), b"x", b"").await.unwrap(), Appended::Lost);
-    assert!(!slow.keep(&token, b"old").await.unwrap());
+    assert!(!slow.save_snapshot(&token, b"old").await.unwrap());
     slow.release(&token).await.unwrap();
-    assert_eq!(slow.hold(&runs[0], lease).await.unwrap(), Held::Others, "nor can it give away what is another's");
+    assert_eq!(slow.hold(&runs[0], lease).await.unwrap(), Lease::Others, "nor can it give away what is another's");
     // of a block that is out there is no second market, nor of one before it
     let place = format!("{}:1", runs[1]);
     for number in [6, 7] {

@@ -1,50 +1,50 @@
 //! A key, its hash and its record.
 
-use std::fmt::Write as _;
-
+use alloy_primitives::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
 use crate::StoreError;
 
-/// A new key in the clear. It has no `Debug` and no `Display`, so that it cannot reach a log by accident.
+/// A new key in plain text. It has no `Debug` and no `Display`, so that it cannot reach a log by accident.
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// `braid_` and 32 random bytes of the operating system in hex.
+    /// Makes a key: `braid_` and 32 random bytes in hex.
     pub(crate) fn random() -> Result<Self, StoreError> {
-        Ok(Self(format!("braid_{}", hex(&random_bytes::<32>()?))))
+        Ok(Self(format!("braid_{}", hex::encode(random_bytes::<32>()?))))
     }
 
-    /// The key itself, to be shown once.
+    /// Returns the key itself, to be shown once.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-/// The public name of a key: says which one is meant, opens nothing.
+/// The public name of a key. It gives no access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KeyId(pub String);
 
 impl KeyId {
+    /// Makes an id: `key_` and 6 random bytes in hex.
     pub(crate) fn random() -> Result<Self, StoreError> {
-        Ok(Self(format!("key_{}", hex(&random_bytes::<6>()?))))
+        Ok(Self(format!("key_{}", hex::encode(random_bytes::<6>()?))))
     }
 }
 
-/// SHA-256 of a key. Keys carry 256 random bits, so that no slow hash is needed.
+/// SHA-256 of a key. A key has 256 random bits, so that no slow hash is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyHash([u8; 32]);
 
 impl KeyHash {
-    /// The hash of a key in the clear.
+    /// Hashes a key in plain text.
     pub fn of(key: &str) -> Self {
         Self(Sha256::digest(key.as_bytes()).into())
     }
 
-    /// Equality in a time that does not depend on where two hashes differ.
+    /// Compares two hashes in a time that does not depend on where they differ.
     pub fn matches(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
@@ -52,18 +52,19 @@ impl KeyHash {
 
 impl Serialize for KeyHash {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&hex(&self.0))
+        serializer.serialize_str(&hex::encode(self.0))
     }
 }
 
 impl<'de> Deserialize<'de> for KeyHash {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        unhex(&text).map(Self).ok_or_else(|| serde::de::Error::custom("a key hash is 64 hex digits"))
+        let hash = hex::decode_to_array(&text).ok().filter(|_| text.len() == 64);
+        hash.map(Self).ok_or_else(|| serde::de::Error::custom("a key hash is 64 hex digits"))
     }
 }
 
-/// What a key allows besides access. What is absent is as the service has it for every key.
+/// Limits of a key. The service's own limits apply where one is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyTerms {
     /// Calls a minute.
@@ -72,52 +73,52 @@ pub struct KeyTerms {
     /// Calls in any one second.
     #[serde(default)]
     pub burst: Option<u32>,
-    /// From then on the key opens nothing, unix seconds.
+    /// When the key expires, in unix seconds.
     #[serde(default)]
     pub expires_at_s: Option<u64>,
 }
 
-/// A secret that was replaced and is still good for a while.
+/// A replaced secret that is still accepted for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retiring {
     /// SHA-256 of the old key.
     pub hash: KeyHash,
-    /// From then on it opens nothing, unix seconds.
+    /// When it expires, in unix seconds.
     pub until_s: u64,
 }
 
-/// Why a key opens nothing.
+/// Whether a key gives access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyState {
-    /// It is good.
+    /// It gives access.
     Active,
-    /// Its time is over.
+    /// It expired.
     Expired,
     /// It was revoked.
     Revoked,
 }
 
-/// What is kept of a key.
+/// A key as it is stored, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRecord {
     /// Public id.
     pub id: KeyId,
-    /// The name its maker gave it.
+    /// Name, given by its maker.
     pub name: String,
     /// SHA-256 of the key.
     pub hash: KeyHash,
-    /// When it was made, unix seconds.
+    /// When it was made, in unix seconds.
     pub created_at_s: u64,
-    /// When it was revoked, unix seconds.
+    /// When it was revoked, in unix seconds.
     #[serde(default)]
     pub revoked_at_s: Option<u64>,
-    /// When its secret was last replaced, unix seconds.
+    /// When its secret was last replaced, in unix seconds.
     #[serde(default)]
     pub rotated_at_s: Option<u64>,
-    /// The secret before that, while it is still good.
+    /// The secret before that, while it is accepted.
     #[serde(default)]
     pub retiring: Option<Retiring>,
-    /// What it allows.
+    /// Its limits.
     #[serde(flatten)]
     pub terms: KeyTerms,
 }
@@ -128,10 +129,10 @@ impl KeyRecord {
         Self { id, name, hash, created_at_s, revoked_at_s: None, rotated_at_s: None, retiring: None, terms }
     }
 
-    /// Adds what another record of the same key knows: that it was revoked, and a newer secret.
+    /// Takes over revocation and a newer secret from another record of the same key.
     pub(crate) fn learn(&mut self, other: Self) {
         let revoked = [self.revoked_at_s, other.revoked_at_s].into_iter().flatten().min();
-        // of two secrets of one second the choice must not depend on the order
+        // The hash decides between two secrets of one second, whatever the order of the records.
         let newer = (other.rotated_at_s, other.hash.0) > (self.rotated_at_s, self.hash.0);
         if newer {
             *self = other;
@@ -139,7 +140,7 @@ impl KeyRecord {
         self.revoked_at_s = revoked;
     }
 
-    /// Whether the key is good at a time, unix seconds.
+    /// Returns whether the key gives access at a time, in unix seconds.
     pub fn state(&self, now_s: u64) -> KeyState {
         match (self.revoked_at_s, self.terms.expires_at_s) {
             (Some(_), _) => KeyState::Revoked,
@@ -148,7 +149,7 @@ impl KeyRecord {
         }
     }
 
-    /// Whether a secret opens this key at a time. Both hashes are compared whatever the outcome of the first.
+    /// Returns whether a secret is this key's at a time. Both hashes are compared whatever the result of the first.
     pub(crate) fn opens(&self, hash: &KeyHash, now_s: u64) -> bool {
         let present = self.hash.matches(hash);
         let old = self.retiring.is_some_and(|old| old.hash.matches(hash) & (now_s < old.until_s));
@@ -156,29 +157,11 @@ impl KeyRecord {
     }
 }
 
-/// Bytes from the operating system.
+/// Returns random bytes of the operating system.
 fn random_bytes<const N: usize>() -> Result<[u8; N], StoreError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|_| StoreError::NoRandomness)?;
     Ok(bytes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn unhex(text: &str) -> Option<[u8; 32]> {
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    let mut bytes = [0; 32];
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

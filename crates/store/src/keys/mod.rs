@@ -1,4 +1,4 @@
-//! API keys: made once, kept as hashes, compared in constant time, live without a restart.
+//! API keys: kept as hashes, compared in constant time, in effect without a restart.
 
 mod file;
 mod key;
@@ -6,10 +6,12 @@ mod key;
 pub use key::{ApiKey, KeyHash, KeyId, KeyRecord, KeyState, KeyTerms, Retiring};
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use file::{KeyFile, Stamp};
-pub(crate) use file::{merged, text_of, write_merged};
+pub(crate) use file::{merge_into, merged, text_of};
 
 use crate::StoreError;
 
@@ -18,7 +20,7 @@ pub const KEY_FILE: &str = "keys.json";
 
 /// The keys of one service: those of the key file, and those given on the command line.
 ///
-/// The file is looked at (one `stat`) whenever a key is checked, and read again when another process replaced it.
+/// Each check of a key looks at the file (one `stat`), and reads it again if another process replaced it.
 #[derive(Debug)]
 pub struct KeyStore {
     path: PathBuf,
@@ -26,11 +28,11 @@ pub struct KeyStore {
     seen: Mutex<Seen>,
 }
 
-/// What was last read.
+/// The file as last read.
 #[derive(Debug)]
 struct Seen {
     stamp: Option<Stamp>,
-    /// The keys, or what is wrong with the file: it is not read again before it changes.
+    /// The keys, or why the file cannot be read. It is not read again before it changes.
     records: Result<Arc<Vec<KeyRecord>>, String>,
 }
 
@@ -46,7 +48,7 @@ impl KeyStore {
         Ok(Self { path, fixed: Vec::new(), seen: Mutex::new(Seen { stamp, records }) })
     }
 
-    /// Adds a key that is not in the file: one given at the start by flag or environment. Only its hash is kept.
+    /// Adds a key that is not in the file, given by flag or environment variable. Only its hash is kept.
     #[must_use]
     pub fn with_fixed(mut self, name: &str, key: &str) -> Self {
         let id = KeyId(format!("fixed-{}", self.fixed.len() + 1));
@@ -54,12 +56,12 @@ impl KeyStore {
         self
     }
 
-    /// The key's record if it is known, not revoked and not expired at that time (unix seconds).
+    /// Returns the key's record if it gives access at a time, in unix seconds.
     ///
-    /// Every hash is compared, in constant time each, so that the time taken says nothing about a near miss.
+    /// Every hash is compared, each in constant time, so that the duration tells nothing about the keys.
     ///
     /// # Errors
-    /// When the key file was replaced by something that cannot be read: its keys then open nothing.
+    /// When the key file was replaced by one that cannot be read: its keys then give no access.
     pub fn check(&self, key: &str, now_s: u64) -> Result<Option<KeyRecord>, StoreError> {
         let hash = KeyHash::of(key);
         if let Some(record) = find(&self.fixed, &hash, now_s) {
@@ -68,7 +70,7 @@ impl KeyStore {
         Ok(find(&self.current()?, &hash, now_s).cloned())
     }
 
-    /// Makes a key, writes its hash and returns the key itself: the only time that it can be seen.
+    /// Makes a key, stores its hash, and returns the key itself, which is shown only this once.
     ///
     /// # Errors
     /// [`StoreError::BadKeyName`], [`StoreError::BadKeyTerms`], or when the file cannot be replaced.
@@ -80,7 +82,7 @@ impl KeyStore {
             return Err(StoreError::BadKeyTerms("a rate and a burst are at least 1".into()));
         }
         if terms.expires_at_s.is_some_and(|expires_at_s| expires_at_s <= now_s) {
-            return Err(StoreError::BadKeyTerms("the expiry is over already".into()));
+            return Err(StoreError::BadKeyTerms("the expiry is in the past".into()));
         }
         let key = ApiKey::random()?;
         let record = KeyRecord::new(KeyId::random()?, name, KeyHash::of(key.reveal()), terms, now_s);
@@ -98,15 +100,14 @@ impl KeyStore {
     /// [`StoreError::UnknownKey`], or when the file cannot be replaced.
     pub fn revoke(&self, id: &str, now_s: u64) -> Result<KeyRecord, StoreError> {
         KeyFile::change(&self.path, |file| {
-            let found = file.keys.iter_mut().find(|record| record.id.0 == id);
-            let record = found.ok_or_else(|| StoreError::UnknownKey(id.into()))?;
+            let record = file.record(id)?;
             record.revoked_at_s.get_or_insert(now_s);
             Ok(record.clone())
         })
     }
 
-    /// Replaces a key's secret and returns the new one: id, name and terms stay. The old secret is good for `keep_old_s` more
-    /// seconds, so that its users can change over.
+    /// Replaces a key's secret and returns the new one; id, name and limits stay. The old secret is accepted for `keep_old_s`
+    /// more seconds, so that its users can change over.
     ///
     /// # Errors
     /// [`StoreError::UnknownKey`], [`StoreError::KeyRevoked`], or when the file cannot be replaced.
@@ -114,8 +115,7 @@ impl KeyStore {
         let key = ApiKey::random()?;
         let hash = KeyHash::of(key.reveal());
         let record = KeyFile::change(&self.path, move |file| {
-            let found = file.keys.iter_mut().find(|record| record.id.0 == id);
-            let record = found.ok_or_else(|| StoreError::UnknownKey(id.into()))?;
+            let record = file.record(id)?;
             if record.revoked_at_s.is_some() {
                 return Err(StoreError::KeyRevoked(id.into()));
             }
@@ -128,7 +128,7 @@ impl KeyStore {
         Ok((key, record))
     }
 
-    /// Every key of the file, revoked ones too, oldest first.
+    /// Returns every key of the file, including revoked ones, oldest first.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -136,18 +136,18 @@ impl KeyStore {
         Ok(self.current()?.as_ref().clone())
     }
 
-    /// Whether the key file, if there is one, can be read.
+    /// Returns whether the key file, if there is one, can be read.
     pub fn is_healthy(&self) -> bool {
         self.current().is_ok()
     }
 
     fn current(&self) -> Result<Arc<Vec<KeyRecord>>, StoreError> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.seen.lock();
         let stamp = Stamp::of(&self.path);
         if stamp != seen.stamp {
             let read = KeyFile::read(&self.path);
             if let Err(error) = &read {
-                tracing::error!(%error, "the keys of the file open nothing until it is mended");
+                tracing::error!(%error, "the keys of the key file give no access until the file is mended");
             }
             seen.records = read.map(|file| Arc::new(file.keys)).map_err(|error| error.to_string());
             seen.stamp = stamp;
@@ -156,13 +156,7 @@ impl KeyStore {
     }
 }
 
-/// The record that a secret opens. Every record is compared, so that the time taken says nothing.
+/// Returns the record that a secret belongs to. Every record is compared, so that the duration tells nothing.
 fn find<'a>(records: &'a [KeyRecord], hash: &KeyHash, now_s: u64) -> Option<&'a KeyRecord> {
-    let mut found = None;
-    for record in records {
-        if record.opens(hash, now_s) {
-            found = Some(record);
-        }
-    }
-    found
+    records.iter().fold(None, |found, record| if record.opens(hash, now_s) { Some(record) } else { found })
 }

@@ -1,4 +1,4 @@
-//! What a block changes of what is stored.
+//! A change of what is stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,31 +8,28 @@ use braid_primitives::PoolKey;
 
 use super::record::{KnownPool, ListRecord, SourceSpan};
 
-/// What is to be stored: the market whole, of which only the difference is written, and differences of the rest.
+/// A change to store: a whole market, of which only the difference is written, and changes of the rest.
 #[derive(Clone, Debug)]
 pub struct Change {
     /// The newest market.
     pub market: Arc<Market>,
-    /// Pools whose state was read for its block rather than carried to it by logs.
+    /// Pools whose state was read at its block, not updated from logs.
     pub read: Vec<PoolKey>,
-    /// Announced pools that are new or different; `None` for those that no longer are.
+    /// Announced pools that are new or changed; `None` for those that were removed.
     pub known: BTreeMap<PoolKey, Option<KnownPool>>,
     /// Every source's span.
     pub sources: Vec<SourceSpan>,
-    /// Every list that was read.
+    /// Progress of every list.
     pub lists: Vec<ListRecord>,
-    /// Blocks above this height were replaced since the change before, if any were.
+    /// Lowest height that the chain was rolled back to since the change before, if it was.
     pub rolled_back_to: Option<u64>,
 }
 
 impl Change {
-    /// This change and a later one as one.
+    /// Merges a later change into this one.
     pub(super) fn and(mut self, later: Self) -> Self {
         self.known.extend(later.known);
-        let rolled_back_to = match (self.rolled_back_to, later.rolled_back_to) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
+        let rolled_back_to = [self.rolled_back_to, later.rolled_back_to].into_iter().flatten().min();
         Self { known: self.known, rolled_back_to, ..later }
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a database that cannot be used.
+//! Why a database cannot be used.
 
 /// Why a database cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -6,18 +6,18 @@ pub enum Damage {
     /// The file is no database, or its structure is broken.
     #[error("the market database is damaged: {reason}")]
     Broken {
-        /// What was found.
+        /// The reason.
         reason: String,
     },
-    /// The records are not those that were written.
-    #[error("the market database is damaged: its records do not add up to what was written")]
+    /// The records differ from those that were written.
+    #[error("the market database is damaged: its records differ from those that were written")]
     Sum,
     /// Written by another version of Braid.
     #[error("the market database was written by another version of Braid ({reason} in {what})")]
     Layout {
         /// Kind of record.
         what: &'static str,
-        /// What does not fit.
+        /// The difference.
         reason: String,
     },
 }

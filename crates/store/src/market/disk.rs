@@ -1,4 +1,4 @@
-//! The tables, and one transaction that brings them from one market to the next.
+//! The tables, and the transaction that brings them from one market to the next.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -19,40 +19,40 @@ use crate::error::open_error;
 
 type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
-/// Layout and position; the only table that is not part of the sum.
+/// Layout and position: the only table that is not in the sum.
 pub(super) const META: Definition = TableDefinition::new("meta");
 pub(super) const LAYOUT: &[u8] = b"layout";
 pub(super) const POSITION: &[u8] = b"position";
 
-/// Key (contract and id) to pool.
+/// Pool key to pool.
 pub(super) const POOLS: &str = "pools";
-/// Id (4 bytes, big-endian) to token.
+/// Token id (4 bytes, big-endian) to token.
 pub(super) const TOKENS: &str = "tokens";
-/// Key (contract and id) to what discovery knows.
+/// Pool key to known pool.
 pub(super) const KNOWN: &str = "known";
-/// Emitter and topic to the span that is left to search.
+/// Emitter and topic to the span left to search.
 pub(super) const SOURCES: &str = "sources";
-/// Address of its keeper to how far a list has been read. A database from before there were lists has no such table.
+/// Contract to the progress of its list. A database from before there were lists has no such table.
 pub(super) const LISTS: &str = "lists";
 /// Height (8 bytes, big-endian) to hash and changed pools.
 pub(super) const JOURNAL: &str = "journal";
 /// One record: the pools read at the newest block.
 pub(super) const READ: &str = "read";
 
-/// Every table of the sum.
+/// Every table in the sum.
 pub(super) const TABLES: [&str; 7] = [POOLS, TOKENS, KNOWN, SOURCES, JOURNAL, READ, LISTS];
 
-/// Blocks whose changed pools are remembered, so that a restart after a reorganisation reads those alone.
+/// Blocks whose changed pools are stored, so that a restart after a reorganisation reads only those.
 pub const JOURNAL_BLOCKS: usize = 256;
 
-/// Memory that the database may use for its pages.
+/// Memory for database pages, in bytes.
 const PAGE_CACHE_BYTES: usize = 16 << 20;
 
 pub(super) const fn table(name: &'static str) -> Definition {
     TableDefinition::new(name)
 }
 
-/// The open database and where it stands.
+/// The open database and its state.
 #[derive(Debug)]
 pub(super) struct Disk {
     database: Database,
@@ -61,14 +61,14 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Opens or creates a database and verifies its pages, without looking at its content.
+    /// Opens or creates a database and verifies its pages, but not its records.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
         let create = || Database::builder().set_cache_size(PAGE_CACHE_BYTES).create(path);
         let opened = catch_unwind(create).map_err(|_| StoreError::DamagedDatabase)?;
         Self::with(verified(opened.map_err(|error| open_error(path, error))?)?)
     }
 
-    /// Changes one record the way that another version would have written it.
+    /// Changes one record, as if another version had written it.
     #[cfg(test)]
     pub(super) fn rewrite(&mut self, name: &'static str, key: &[u8], change: impl FnOnce(&str) -> String) {
         let transaction = self.database.begin_write().unwrap();
@@ -103,7 +103,7 @@ impl Disk {
         &self.database
     }
 
-    /// What the newest transaction said; `None` before the first, or where it cannot be understood.
+    /// Reads the position of the newest transaction; `None` before the first, or if it cannot be decoded.
     fn position(&self) -> Result<Option<Position>, StoreError> {
         let meta = match self.database.begin_read()?.open_table(META) {
             Ok(meta) => meta,
@@ -114,7 +114,7 @@ impl Disk {
         Ok(bytes.and_then(|bytes| serde_json::from_slice(bytes.value()).ok()))
     }
 
-    /// Brings the tables from the market `base`, which they hold, to that of a change.
+    /// Brings the tables from the market `base`, which they hold, to the market of a change.
     pub(super) fn write(&mut self, base: Option<&Market>, change: &Change) -> Result<(), StoreError> {
         let market = &change.market;
         let changes = match base {
@@ -122,7 +122,7 @@ impl Disk {
             None => Changes { changed: market.pools().to_vec(), removed: Vec::new() },
         };
         let mut transaction = self.database.begin_write()?;
-        // The next start after a crash takes milliseconds instead of a walk over the file.
+        // Makes the start after a crash take milliseconds instead of a scan of the file.
         transaction.set_quick_repair(true);
         let mut sum = self.sum;
         write_pools(&transaction, &mut sum, &changes)?;
@@ -151,13 +151,13 @@ impl Disk {
     }
 }
 
-/// Refuses a database with a damaged page, before anything is written to it or it is closed: closing writes, which panics on damage, and
-/// again while that panic unwinds, which ends the process. So a damaged one is never closed. What it holds is a file and at most
-/// [`PAGE_CACHE_BYTES`], once in the life of a process.
+/// Refuses a database with a damaged page before anything is written to it. Closing a damaged one writes, panics, and panics
+/// again during the unwinding, which ends the process; so it is never closed. This leaks a file and at most
+/// [`PAGE_CACHE_BYTES`], once per process.
 fn verified(mut database: Database) -> Result<Database, StoreError> {
     match catch_unwind(AssertUnwindSafe(|| database.check_integrity())) {
         Ok(Ok(_)) => Ok(database),
-        // A disk that fails says nothing about the pages; after such an error closing writes nothing.
+        // A failing disk says nothing about the pages; after such an error closing writes nothing.
         Ok(Err(error @ DatabaseError::Storage(StorageError::Io(_) | StorageError::PreviousIo))) => Err(error.into()),
         Ok(Err(error)) => {
             std::mem::forget(database);
@@ -170,7 +170,7 @@ fn verified(mut database: Database) -> Result<Database, StoreError> {
     }
 }
 
-/// A table that keeps the sum right.
+/// A table whose changes update the sum.
 struct Records<'t, 's> {
     name: &'static str,
     table: Table<'t, &'static [u8], &'static [u8]>,
@@ -209,7 +209,7 @@ fn write_pools(transaction: &WriteTransaction, sum: &mut Sum, changes: &Changes)
     Ok(())
 }
 
-/// Tokens are positions: what differs is written, what is beyond the end goes.
+/// Writes tokens that differ at their position, and removes those beyond the end.
 fn write_tokens(
     transaction: &WriteTransaction,
     sum: &mut Sum,
@@ -242,12 +242,12 @@ fn write_discovery(transaction: &WriteTransaction, sum: &mut Sum, change: &Chang
     }
     drop(known);
     let sources = Records::open(transaction, SOURCES, sum)?;
-    replace_all(sources, &change.sources, |span| record::source_key(span.emitter, span.topic0).to_vec())?;
+    replace_all(sources, &change.sources, |span| record::source_key(span.emitter, span.topic0))?;
     let lists = Records::open(transaction, LISTS, sum)?;
     replace_all(lists, &change.lists, |list| list.keeper.to_vec())
 }
 
-/// Makes a small table hold these records and no others; those that stay as they are are not written.
+/// Makes a small table hold these records and no others; unchanged ones are not written.
 fn replace_all<T: serde::Serialize>(
     mut records: Records<'_, '_>,
     all: &[T],
@@ -282,7 +282,7 @@ fn write_journal(
     changes: &Changes,
 ) -> Result<(), StoreError> {
     let mut journal = Records::open(transaction, JOURNAL, sum)?;
-    // Blocks that were replaced, and this block's own entry if it is met a second time.
+    // Replaced blocks, and this block's own entry if it has one.
     let first_gone = rolled_back_to.map_or(block.number, |height| height.saturating_add(1)).min(block.number);
     let mut gone = Vec::new();
     let mut changed: Vec<PoolKey> = changes.changed.iter().map(|pool| pool.key).collect();
@@ -290,15 +290,14 @@ fn write_journal(
     let first = first_gone.to_be_bytes();
     for entry in journal.table.range(&first[..]..)? {
         let (key, value) = entry?;
-        let key = u64::from_be_bytes(key.value().try_into().unwrap_or_default());
-        let old = JournalEntry::decode(key, value.value()).ok();
-        gone.push(key);
-        // A fuller market of the same block: what it changed before still changed in it.
+        let old = JournalEntry::decode(record::height(key.value()), value.value()).ok();
+        gone.push(key.value().to_vec());
+        // An earlier market of the same block: what changed in it still changed in this block.
         let same_block = |old: &JournalEntry| old.number == block.number && old.hash == block.hash;
         changed.extend(old.filter(same_block).into_iter().flat_map(|old| old.changed));
     }
     for key in gone {
-        journal.drop_key(&key.to_be_bytes())?;
+        journal.drop_key(&key)?;
     }
     changed.sort_unstable();
     changed.dedup();

@@ -1,8 +1,8 @@
-//! The market on disk: pools, tokens, what discovery learnt, and the block that all of it is of.
+//! The market on disk: pools, tokens, what discovery knows, and the block of all this.
 //!
-//! One transaction a block, made by a thread of its own, holds only what changed; so a crash at any instant leaves the
-//! market of some block, whole. Every record is part of one sum that is checked when the market is read: a database that is not
-//! what was written is never used, but put aside, named, and begun anew.
+//! A background thread makes one transaction per block, which holds only changes; a crash at any time leaves the whole market
+//! of some block. Every record is part of a sum that is checked when the market is read. A database that differs from what was
+//! written is never used: it is renamed, reported, and replaced by a new one.
 
 mod change;
 mod damage;

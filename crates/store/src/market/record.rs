@@ -1,4 +1,4 @@
-//! The records of the database, and how they are written: JSON, whose field names say when a layout changed.
+//! The records of the database and their encoding: JSON, whose field names show a change of layout.
 
 use alloy_primitives::hex;
 use braid_primitives::{Address, B256, Block, PoolKey};
@@ -7,54 +7,55 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::damage::Damage;
 
-/// A pool that discovery knows.
+/// A pool known to discovery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownPool {
-    /// What the factory said.
+    /// The announcement.
     pub pool: Discovered,
-    /// Height of the announcement; 0 for a pool that needs none.
+    /// Height of the announcement; 0 for a pool known without one.
     pub announced_at: u64,
-    /// Why it is not in the market, where it was tried and is not.
+    /// Why it is excluded from the market, if it is.
     pub left_out: Option<String>,
-    /// Whether only a snapshot said that it exists: the chain is asked before it joins a market.
+    /// Whether only a snapshot contains it: the chain must confirm it before it joins a market.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unproven: bool,
 }
 
-/// Which blocks a source still has to be looked up in.
+/// The blocks in which a source's announcements are still to be searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceSpan {
     /// Factory or registry.
     pub emitter: Address,
     /// `topic0` of its announcement.
     pub topic0: B256,
-    /// First block that is not searched yet.
+    /// First block not searched yet.
     pub next_block: u64,
-    /// Last block to search: later ones were followed. Below `next_block` when the search is over.
+    /// Last block to search; later ones are followed. Below `next_block` when the search is done.
     pub last_block: u64,
 }
 
-/// How far a list of pools, kept by a contract, has been read.
+/// Progress of reading a contract's list of pools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListRecord {
-    /// The contract that keeps it.
+    /// The contract.
     pub keeper: Address,
-    /// Height and number of entries read by then, ascending: a list that grew in a block that is replaced is read again from the entry before.
+    /// Heights and numbers of entries read by then, ascending. After a reorganisation the list is read again from the last
+    /// height that is left.
     pub read: Vec<(u64, u64)>,
 }
 
-/// A block that was stored.
+/// A stored block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalEntry {
     /// Height.
     pub number: u64,
     /// Hash.
     pub hash: B256,
-    /// Pools that changed, came or went since the stored block before.
+    /// Pools that changed, were added or were removed since the stored block before.
     pub changed: Vec<PoolKey>,
 }
 
-/// What the database says of itself, in one record that changes with every transaction.
+/// The state of the database, in a record that changes with every transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Position {
     /// Grows by one with every transaction.
@@ -66,10 +67,10 @@ pub(super) struct Position {
     pub(super) tokens: u64,
 }
 
-/// What decides whether another version's database can be read.
+/// Layout of the database, by which another version's is recognised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Layout {
-    /// Of the tables; raised by hand.
+    /// Version of the tables, raised by hand.
     pub(super) tables: u32,
     /// [`braid_protocols::pool::STATE_MEANING`].
     pub(super) states: u32,
@@ -81,7 +82,7 @@ impl Layout {
         Self { tables: 4, states: braid_protocols::pool::STATE_MEANING, chain_id: braid_primitives::CHAIN_ID }
     }
 
-    /// Tells whether this version reads it. Version 3 named pools by addresses in keys and in the journal.
+    /// Returns whether this version reads it. Version 3 of the tables named pools by their addresses.
     pub(super) fn is_readable(&self) -> bool {
         *self == Self::present()
     }
@@ -95,12 +96,12 @@ pub(super) fn decode<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> R
     serde_json::from_slice(bytes).map_err(|error| Damage::Layout { what, reason: error.to_string() })
 }
 
-/// The key of a table of pools: the contract, then the id where there is one. Their order is that of the keys.
+/// Encodes a pool key: the contract, then the id if there is one. Bytes are in the order of the keys.
 pub(crate) fn pool_key(key: PoolKey) -> Vec<u8> {
     [key.contract.as_slice(), key.id.as_ref().map_or(&[], B256::as_slice)].concat()
 }
 
-/// Keys of pools one after another: whether there is an id, in a byte, then the bytes of [`pool_key`].
+/// Encodes pool keys: for each a byte that says whether there is an id, then the bytes of [`pool_key`].
 pub(super) fn encode_keys(keys: &[PoolKey]) -> Vec<u8> {
     keys.iter().flat_map(|key| [vec![u8::from(key.id.is_some())], pool_key(*key)].concat()).collect()
 }
@@ -109,8 +110,7 @@ pub(super) fn decode_keys(what: &'static str, bytes: &[u8]) -> Result<Vec<PoolKe
     let mut keys = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
-        let (key, others) =
-            first_key(rest).ok_or_else(|| Damage::Layout { what, reason: "no key of a pool".into() })?;
+        let (key, others) = first_key(rest).ok_or_else(|| Damage::Layout { what, reason: "not a pool key".into() })?;
         keys.push(key);
         rest = others;
     }
@@ -129,7 +129,7 @@ fn first_key(bytes: &[u8]) -> Option<(PoolKey, &[u8])> {
 }
 
 impl JournalEntry {
-    /// The hash, then the keys.
+    /// Encodes the hash, then the keys.
     pub(super) fn encode(&self) -> Vec<u8> {
         [self.hash.as_slice(), &encode_keys(&self.changed)].concat()
     }
@@ -142,12 +142,14 @@ impl JournalEntry {
     }
 }
 
-/// A key of the table of sources.
-pub(super) fn source_key(emitter: Address, topic0: B256) -> [u8; 52] {
-    let mut key = [0; 52];
-    key[..20].copy_from_slice(emitter.as_slice());
-    key[20..].copy_from_slice(topic0.as_slice());
-    key
+/// Encodes the key of a source.
+pub(super) fn source_key(emitter: Address, topic0: B256) -> Vec<u8> {
+    [emitter.as_slice(), topic0.as_slice()].concat()
+}
+
+/// Decodes a height, the key of the journal.
+pub(super) fn height(key: &[u8]) -> u64 {
+    u64::from_be_bytes(key.try_into().unwrap_or_default())
 }
 
 pub(crate) fn show_sum(sum: u128) -> String {

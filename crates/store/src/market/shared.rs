@@ -1,13 +1,15 @@
-//! What waits for the disk, and how the writer does.
+//! State shared by the market store and its writer.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::change::Change;
 
-/// What the store and its writer share.
+/// State shared by the store and its writer.
 #[derive(Debug)]
 pub(super) struct Shared {
+    /// What the disk has not taken yet.
     pub(super) waiting: Mutex<Option<Change>>,
     pub(super) failing: AtomicBool,
     /// Height of the block that is safe on disk, plus one; 0 before the first.
@@ -15,13 +17,18 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn waiting(&self) -> MutexGuard<'_, Option<Change>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Adds a change after what waits.
+    pub(super) fn add(&self, change: Change) {
+        let mut waiting = self.waiting.lock();
+        *waiting = Some(match waiting.take() {
+            Some(earlier) => earlier.and(change),
+            None => change,
+        });
     }
 
-    /// Puts a change in line, before whatever came meanwhile.
+    /// Puts a change back that could not be written, before what came meanwhile.
     pub(super) fn put_back(&self, change: Change) {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         *waiting = Some(match waiting.take() {
             Some(later) => change.and(later),
             None => change,

@@ -1,4 +1,4 @@
-//! Snapshots: a market file that also holds how the search for pools stood, so that a start on another machine goes on from there.
+//! Snapshots: market files that also hold the state of the search for pools, so that another machine goes on from there.
 
 use std::path::Path;
 
@@ -11,21 +11,21 @@ use sha2::{Digest as _, Sha256};
 use super::load::Saved;
 use super::record::{KnownPool, SourceSpan};
 
-/// How the search for pools stood.
+/// State of the search for pools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Search {
-    /// Announced pools, those that are left out included.
+    /// Announced pools, including excluded ones.
     pub known: Vec<KnownPool>,
-    /// Where the search for each source's announcements stands.
+    /// Progress of the search for each source's announcements.
     pub sources: Vec<SourceSpan>,
 }
 
-/// What a start goes on from: which pools exist, and up to where that was searched for. Of their states it takes nothing.
+/// What a start takes from a snapshot: which pools exist, and the progress of their search, but none of their states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The block that it is of.
+    /// Block of the snapshot.
     pub block: Block,
-    /// Pools that the market held then.
+    /// Pools in its market.
     pub pools: usize,
     /// The search for pools.
     pub search: Search,
@@ -36,28 +36,25 @@ pub struct Snapshot {
 /// Why there is no snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotError {
-    /// The file.
+    /// The file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The file holds no more than a market.
+    /// The file holds only a market.
     #[error("a market file without the search for pools: `braid market save --data DIR` writes one with it")]
     NoSearch,
-    /// What the search says cannot be.
+    /// The search contradicts the block.
     #[error("the snapshot contradicts itself: {what}")]
     Impossible {
-        /// What it says.
+        /// The contradiction.
         what: String,
     },
 }
 
 impl Snapshot {
-    /// Writes what a data directory held. The same market and search are the same bytes.
-    ///
-    /// # Errors
-    /// [`FileError`].
+    /// Writes a snapshot of a data directory. The same market and search give the same bytes.
     pub fn save(saved: Saved, path: &Path) -> Result<Self, FileError> {
         let market = saved.market.canonical();
-        // what no log announced is known without a search: fixed pools, lists of pools, vaults that a configuration names
+        // Pools without an announcement need no search: fixed pools, pools on lists, named vaults.
         let announced = |KnownPool { pool, announced_at, .. }: &KnownPool| {
             let can_be_proven = *announced_at > 0 || !pool.product.confirmations(pool).is_empty();
             can_be_proven && !pool.product.sources().is_empty()
@@ -89,13 +86,13 @@ impl Snapshot {
         Ok(Self { block, pools, search, digest: digest(&bytes) })
     }
 
-    /// The block up to which every source was searched.
+    /// Returns the block up to which every source was searched.
     pub fn searched_to(&self) -> u64 {
         let open = self.search.sources.iter().filter(|span| span.next_block <= span.last_block);
         open.map(|span| span.next_block.saturating_sub(1)).min().unwrap_or(self.block.number)
     }
 
-    /// The spans that are left to search on a chain whose head is `head`: what was not searched then, and all that came since.
+    /// Returns the spans left to search up to `head`: blocks not searched then, and all blocks since.
     pub fn spans_to(&self, head: u64) -> Vec<SourceSpan> {
         let after = self.block.number.saturating_add(1);
         let left = |span: &SourceSpan| {

@@ -1,5 +1,5 @@
-//! One number that depends on every record and not on their order: it can be kept up to date record by record, and a
-//! database that lost, kept or changed a record without us has another.
+//! A sum over all records that does not depend on their order: it is updated record by record, and differs if a record was
+//! lost, kept or changed by mistake.
 
 use sha2::{Digest as _, Sha256};
 

@@ -12,7 +12,7 @@ use crate::StoreError;
 use mount::Mount;
 
 #[allow(dead_code, reason = "the tests of quotes use the rest")]
-#[path = "../../tests/quotes/mount.rs"]
+#[path = "../../tests/it/quotes/mount.rs"]
 mod mount;
 
 fn block(number: u64) -> Block {

@@ -1,108 +1,40 @@
-//! The background writer: one transaction for all that waits, again until the disk takes it.
+//! Writes the newest change to the market database, one transaction for all that waits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
-use std::thread::JoinHandle;
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
 use braid_market::Market;
 
 use super::{change::Change, disk::Disk, shared::Shared};
 use crate::StoreError;
+use crate::background;
 
-/// Pauses after a failed transaction: the first, and the longest that doubling leads to.
+/// Pauses after failed transactions: the first, which doubles with each failure, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
-/// What the writer is told.
-#[derive(Debug)]
-pub(super) enum Order {
-    /// Something waits.
-    Write,
-    /// Write what waits, once, then say so.
-    Flush(SyncSender<()>),
-    /// Write what waits, once, then end.
-    Stop,
-}
+/// A request to write what waits; answered when that was tried.
+pub(super) type Flush = SyncSender<()>;
 
-struct Writer {
+pub(super) struct Writer {
     shared: Arc<Shared>,
-    /// `None` after a failure: the database refuses to go on after one, so it is opened again.
+    /// `None` after a failure: the database accepts no more transactions then, so it is opened again.
     disk: Option<Disk>,
     path: PathBuf,
     /// The market that the tables hold.
     base: Option<Arc<Market>>,
     sequence: u64,
-    /// The market of a transaction that failed, which may yet have reached the disk.
+    /// The market of a transaction that failed, which may have reached the disk all the same.
     attempted: Option<Arc<Market>>,
-}
-
-pub(super) fn spawn(
-    shared: Arc<Shared>,
-    disk: Disk,
-    base: Option<Arc<Market>>,
-    path: PathBuf,
-    inbox: Receiver<Order>,
-) -> Result<JoinHandle<()>, StoreError> {
-    let sequence = disk.sequence;
-    let writer = Writer { shared, disk: Some(disk), path, base, sequence, attempted: None };
-    std::thread::Builder::new()
-        .name("market-writer".into())
-        .spawn(move || run(writer, &inbox))
-        .map_err(|_| StoreError::WriterStopped)
-}
-
-fn run(mut writer: Writer, inbox: &Receiver<Order>) {
-    let mut pause = PAUSES.0;
-    loop {
-        let order = if writer.shared.failing.load(Ordering::Relaxed) {
-            match inbox.recv_timeout(pause) {
-                // New blocks do not hurry a disk that refuses.
-                Ok(Order::Write) => continue,
-                Ok(order) => order,
-                Err(RecvTimeoutError::Timeout) => Order::Write,
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-        } else {
-            match inbox.recv() {
-                Ok(order) => order,
-                Err(_) => return,
-            }
-        };
-        match writer.write() {
-            Ok(()) => pause = PAUSES.0,
-            Err(error) => {
-                tracing::error!(%error, "the market could not be stored; serving goes on, and it is tried again");
-                pause = pause.saturating_mul(2).min(PAUSES.1);
-            }
-        }
-        match order {
-            Order::Write => {}
-            Order::Flush(done) => drop(done.send(())),
-            Order::Stop => return,
-        }
-    }
+    pause: Duration,
 }
 
 impl Writer {
-    /// Writes what waits. A change leaves the waiting room only when it is safe on disk.
-    fn write(&mut self) -> Result<(), StoreError> {
-        let Some(change) = self.shared.waiting().take() else { return Ok(()) };
-        let written = self.write_one(&change);
-        match &written {
-            Ok(()) => {
-                if self.shared.failing.swap(false, Ordering::Relaxed) {
-                    tracing::info!("the market is stored again");
-                }
-                self.shared.stored.store(change.market.block().number.saturating_add(1), Ordering::Relaxed);
-            }
-            Err(_) => {
-                self.shared.failing.store(true, Ordering::Relaxed);
-                self.shared.put_back(change);
-            }
-        }
-        written
+    pub(super) fn new(shared: Arc<Shared>, disk: Disk, base: Option<Arc<Market>>, path: PathBuf) -> Self {
+        let sequence = disk.sequence;
+        Self { shared, disk: Some(disk), path, base, sequence, attempted: None, pause: PAUSES.0 }
     }
 
     fn write_one(&mut self, change: &Change) -> Result<(), StoreError> {
@@ -121,7 +53,7 @@ impl Writer {
         }
     }
 
-    /// The open database; after a failure opened again, and held to where it must stand.
+    /// Returns the open database; after a failure opens it again and checks where it stands.
     fn take_disk(&mut self) -> Result<Disk, StoreError> {
         if let Some(disk) = self.disk.take() {
             return Ok(disk);
@@ -129,11 +61,43 @@ impl Writer {
         let disk = Disk::open(&self.path)?;
         let attempted = self.attempted.take();
         if disk.sequence == self.sequence.wrapping_add(1) && attempted.is_some() {
-            // The transaction that failed had reached the disk after all.
+            // The transaction that failed had reached the disk.
             (self.base, self.sequence) = (attempted, disk.sequence);
         } else if disk.sequence != self.sequence {
             return Err(StoreError::Replaced);
         }
         Ok(disk)
+    }
+}
+
+impl background::Writer for Writer {
+    type Request = Flush;
+    type Error = StoreError;
+
+    /// Writes the waiting change. It stops waiting only when it is safe on disk.
+    fn write(&mut self) -> Result<(), StoreError> {
+        let Some(change) = self.shared.waiting.lock().take() else { return Ok(()) };
+        if let Err(error) = self.write_one(&change) {
+            tracing::error!(%error, "the market could not be stored: serving goes on, and storing is tried again");
+            self.shared.failing.store(true, Ordering::Relaxed);
+            self.shared.put_back(change);
+            return Err(error);
+        }
+        if self.shared.failing.swap(false, Ordering::Relaxed) {
+            tracing::info!("the market is stored again");
+        }
+        self.pause = PAUSES.0;
+        self.shared.stored.store(change.market.block().number.saturating_add(1), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn pause(&mut self) -> Duration {
+        let pause = self.pause;
+        self.pause = pause.saturating_mul(2).min(PAUSES.1);
+        pause
+    }
+
+    fn answer(&mut self, flush: Flush, _written: Result<(), StoreError>) {
+        let _ = flush.send(());
     }
 }

@@ -1,17 +1,18 @@
-//! The directory of quotes: its files, and the lock that says who owns them.
+//! The directory of quotes: its files, and the lock of the process that owns them.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use uuid::Uuid;
 
 use super::record::QuoteRecord;
 use super::segment::Segment;
 use crate::StoreError;
 
-/// Where versions before kept quotes, beside the directory.
+/// File in which earlier versions stored quotes, beside the directory.
 const FORMER_FILE: &str = "quotes.redb";
 
 /// The files of quotes of one data directory, oldest first.
@@ -24,29 +25,31 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Opens or makes the directory. Files that cannot be read are told of and stay out of use; they do not stop the start.
+    /// Opens or creates the directory. Files that cannot be read are logged and skipped.
     pub(super) fn open(dir: PathBuf) -> Result<Self, StoreError> {
         let unwritable = |source| StoreError::Unwritable { path: dir.clone(), source };
         std::fs::create_dir_all(&dir).map_err(unwritable)?;
         let lock = lock(&dir.join("lock")).map_err(unwritable)?;
         let lock = lock.ok_or_else(|| StoreError::InUse { path: dir.clone() })?;
         if std::fs::remove_file(dir.with_file_name(FORMER_FILE)).is_ok() {
-            tracing::info!("{FORMER_FILE} was removed: quotes are kept in {} now", dir.display());
+            tracing::info!("{FORMER_FILE} was removed: quotes are stored in {} now", dir.display());
         }
         let mut paths = Vec::new();
         for entry in std::fs::read_dir(&dir).map_err(unwritable)? {
             paths.push(entry.map_err(unwritable)?.path());
         }
-        // Names begin with the time: a later file may hold a quote again, and then knows it better.
+        // Names begin with the time: a quote that a later file holds again counts.
         paths.sort_unstable();
         let mut segments = Vec::new();
         for path in paths {
             match Segment::open(path.clone()) {
                 None => {}
-                Some(Err(error)) => tracing::warn!(%error, file = %path.display(), "quotes on disk cannot be read"),
+                Some(Err(error)) => {
+                    tracing::warn!(%error, file = %path.display(), "a file of quotes cannot be read: its quotes are not found")
+                }
                 Some(Ok((segment, lost_bytes))) => {
                     if lost_bytes > 0 {
-                        tracing::warn!(lost_bytes, file = %path.display(), "quotes on disk are cut short or damaged");
+                        tracing::warn!(lost_bytes, file = %path.display(), "a file of quotes is cut short or damaged: the damaged quotes are not found");
                     }
                     segments.push(Arc::new(segment));
                 }
@@ -59,7 +62,7 @@ impl Disk {
         &self.dir
     }
 
-    /// The quote of an id, from the newest file that has it.
+    /// Returns the quote of an id, from the newest file that has it.
     pub(super) fn find(&self, id: Uuid) -> Result<Option<QuoteRecord>, StoreError> {
         for segment in self.all().iter().rev() {
             let found = segment.find(id);
@@ -71,19 +74,19 @@ impl Disk {
         Ok(None)
     }
 
-    /// A new file, for quotes that end from this time on.
+    /// Creates a file for quotes that end from this time on.
     pub(super) fn begin(&self, first_end_ms: u64) -> io::Result<Arc<Segment>> {
         let segment = Arc::new(Segment::create(&self.dir, first_end_ms)?);
-        self.segments.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&segment));
+        self.segments.write().push(Arc::clone(&segment));
         Ok(segment)
     }
 
-    /// Deletes every file whose quotes are all over; how many quotes went.
+    /// Deletes every file whose quotes have all ended; returns how many quotes.
     pub(super) fn prune(&self, now_ms: u64) -> io::Result<usize> {
         self.delete(|segment| segment.is_over(now_ms))
     }
 
-    /// Deletes files without a quote, which a disk that refuses leaves behind.
+    /// Deletes files without a quote, which failed writes leave behind.
     pub(super) fn delete_empty(&self) -> io::Result<usize> {
         self.delete(|segment| segment.len() == 0)
     }
@@ -95,19 +98,18 @@ impl Disk {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => gone += segment.len(),
             }
-            let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
-            segments.retain(|other| !Arc::ptr_eq(other, &segment));
+            self.segments.write().retain(|other| !Arc::ptr_eq(other, &segment));
         }
         Ok(gone)
     }
 
     fn all(&self) -> Vec<Arc<Segment>> {
-        self.segments.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.segments.read().clone()
     }
 }
 
-/// The lock, unless another process holds it. It is held by a file that is open for reading, so that the file system can be made
-/// read-only beneath it; NFS locks only those that are open for writing.
+/// Takes the lock; `None` if another process holds it. A file opened for reading holds it, so that the file system can be
+/// remounted read-only; NFS locks only files opened for writing.
 fn lock(path: &Path) -> io::Result<Option<File>> {
     let writable = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
     let file = File::open(path)?;

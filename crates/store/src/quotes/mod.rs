@@ -1,7 +1,7 @@
-//! Quotes: found at once by whoever asks, on disk a moment later, gone when nobody can ask any more.
+//! Stores quotes: found at once, on disk a moment later, deleted after they end.
 //!
-//! They live for minutes, are never changed and go in the order in which they came. So they are appended to files of a
-//! minute each, and a whole file is deleted when its last quote is over: giving room back costs the same however many quotes there are.
+//! Quotes live for minutes, never change and end in the order in which they came. They are appended to files of a minute
+//! each, and a whole file is deleted after its last quote ended, which costs the same however many quotes it holds.
 
 mod disk;
 mod record;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-/// A stored quote. The store does not look into it.
+/// A stored quote, whose content the store does not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuoteRecord {
-    /// The record may be dropped after this time, unix milliseconds.
+    /// Time after which it may be deleted, in unix milliseconds.
     pub keep_until_ms: u64,
-    /// The quote as its owner wrote it.
+    /// Content, as the caller encoded it.
     pub body: Arc<[u8]>,
 }

@@ -1,27 +1,28 @@
-//! One file of quotes: records one after another, each with a checksum, so that damage costs the damaged quotes and no others.
+//! One file of quotes: records one after another, each with a checksum, so that damage affects no other quotes.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::record::QuoteRecord;
 
-/// Ends the name of every file of quotes.
+/// Extension of files of quotes.
 const SUFFIX: &str = "quotes";
 
-/// Quotes of one file end within this time of its first, in milliseconds: so long the file outlives its first quote.
+/// Time within which the quotes of one file end, in milliseconds: the file outlives its first quote by this much.
 const SPAN_MS: u64 = 60_000;
 
-/// A file that has so many bytes takes no more quotes.
+/// Bytes after which a file takes no more quotes.
 const FULL_BYTES: u64 = 16 << 20;
 
-/// Marker, checksum, end, id and length of the body: what stands before a body.
+/// Bytes before a body: marker, checksum, end, id and length of the body.
 const HEAD_BYTES: usize = 8 + 8 + 8 + 16 + 4;
 
 /// A file of quotes.
@@ -29,14 +30,14 @@ const HEAD_BYTES: usize = 8 + 8 + 8 + 16 + 4;
 pub(super) struct Segment {
     path: PathBuf,
     file: File,
-    /// Begins every record. It is drawn at random, so that no body can hold a record of its own.
+    /// Random bytes that begin every record, so that no body can contain a record.
     marker: [u8; 8],
-    /// End of the first quote, unix milliseconds.
+    /// End of the first quote, in unix milliseconds.
     first_end_ms: u64,
     places: RwLock<HashMap<Uuid, Place>>,
 }
 
-/// Where a record stands in its file.
+/// Position of a record in its file, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     at: u64,
@@ -44,19 +45,19 @@ pub(super) struct Place {
 }
 
 impl Segment {
-    /// Makes a new file for quotes that end from this time on.
+    /// Creates a file for quotes that end from this time on.
     pub(super) fn create(dir: &Path, first_end_ms: u64) -> io::Result<Self> {
         let mut marker = [0; 8];
         getrandom::fill(&mut marker).map_err(|_| io::Error::other("the operating system gives no random bytes"))?;
         let path = dir.join(format!("{first_end_ms:020}-{:016x}.{SUFFIX}", u64::from_be_bytes(marker)));
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        // The name must outlive a loss of power, not the content alone.
+        // Makes the name survive a loss of power, not only the content.
         File::open(dir)?.sync_all()?;
         Ok(Self { path, file, marker, first_end_ms, places: RwLock::default() })
     }
 
-    /// Opens a file that an earlier process wrote, with the number of its bytes that are no record: a crash cuts the last
-    /// record short, a bad disk damages any. `None` where the name says that it is something else.
+    /// Opens a file that an earlier process wrote; returns it with the number of bytes that are no record. `None` if its name
+    /// is not that of a file of quotes.
     pub(super) fn open(path: PathBuf) -> Option<io::Result<(Self, usize)>> {
         let name = path.file_name()?.to_str()?.strip_suffix(SUFFIX)?.strip_suffix('.')?;
         let (first_end_ms, marker) = name.split_once('-')?;
@@ -73,22 +74,22 @@ impl Segment {
         &self.path
     }
 
-    /// Whether a record belongs in this file, behind so many bytes.
+    /// Returns whether a record belongs in this file, which has `end` bytes.
     pub(super) fn takes(&self, record: &QuoteRecord, end: u64) -> bool {
         let last_end_ms = self.first_end_ms.saturating_add(SPAN_MS);
         end < FULL_BYTES && (self.first_end_ms..=last_end_ms).contains(&record.keep_until_ms)
     }
 
-    /// Whether every quote in it is over.
+    /// Returns whether every quote in it has ended.
     pub(super) fn is_over(&self, now_ms: u64) -> bool {
         self.first_end_ms.saturating_add(SPAN_MS) < now_ms
     }
 
     pub(super) fn len(&self) -> usize {
-        self.places.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.places.read().len()
     }
 
-    /// Writes records at an offset and waits for the disk. They can be found once it has them.
+    /// Writes records at an offset and waits for the disk; returns the new end. They are found once the disk has them.
     pub(super) fn append(&self, at: u64, batch: &[(Uuid, QuoteRecord)]) -> io::Result<u64> {
         let mut bytes = Vec::new();
         let mut places = Vec::with_capacity(batch.len());
@@ -98,17 +99,17 @@ impl Segment {
             places.push((*id, Place { at: at.saturating_add(before as u64), len: bytes.len() - before }));
         }
         if let Err(error) = self.file.write_all_at(&bytes, at).and_then(|()| self.file.sync_data()) {
-            // A batch of which a part was written must not hold the room of a full disk.
+            // A partly written batch must not use the space of a full disk.
             let _ = self.file.set_len(at);
             return Err(error);
         }
-        self.places.write().unwrap_or_else(PoisonError::into_inner).extend(places);
+        self.places.write().extend(places);
         Ok(at.saturating_add(bytes.len() as u64))
     }
 
-    /// The quote of an id, where this file has it.
+    /// Returns the quote of an id, if this file has it.
     pub(super) fn find(&self, id: Uuid) -> io::Result<Option<QuoteRecord>> {
-        let place = self.places.read().unwrap_or_else(PoisonError::into_inner).get(&id).copied();
+        let place = self.places.read().get(&id).copied();
         let Some(place) = place else { return Ok(None) };
         let mut bytes = vec![0; place.len];
         self.file.read_exact_at(&mut bytes, place.at)?;
@@ -119,7 +120,7 @@ impl Segment {
     }
 }
 
-/// A record as it stands in a file.
+/// A decoded record.
 struct Found<'a> {
     id: Uuid,
     keep_until_ms: u64,
@@ -146,7 +147,7 @@ fn encode(marker: [u8; 8], id: Uuid, record: &QuoteRecord, bytes: &mut Vec<u8>) 
     Ok(())
 }
 
-/// The record at the beginning of some bytes, if one stands there whole.
+/// Decodes the record at the beginning of some bytes; `None` if there is no whole one.
 fn decode(marker: [u8; 8], bytes: &[u8]) -> Option<Found<'_>> {
     let (head, rest) = bytes.split_first_chunk::<8>()?;
     let (kept_sum, rest) = rest.split_first_chunk::<8>()?;
@@ -159,7 +160,7 @@ fn decode(marker: [u8; 8], bytes: &[u8]) -> Option<Found<'_>> {
     (*head == marker && *kept_sum == sum(whole)).then_some(found)
 }
 
-/// Where every whole record stands, and how many bytes are none.
+/// Returns the position of every whole record, and the number of bytes that are none.
 fn scan(marker: [u8; 8], bytes: &[u8]) -> (HashMap<Uuid, Place>, usize) {
     let mut places = HashMap::new();
     let (mut at, mut lost) = (0, 0);

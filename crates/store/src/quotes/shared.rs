@@ -1,10 +1,11 @@
-//! What readers and the writer share: quotes in memory, those that wait for the disk, and the disk.
+//! State shared by readers and the writer of quotes: the cache, quotes that wait for the disk, and the disk.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use moka::sync::Cache;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -15,7 +16,7 @@ use crate::StoreError;
 /// Bytes that a quote takes in memory besides its body.
 pub(super) const RECORD_BYTES: usize = 128;
 
-/// What readers and the writer share.
+/// State shared by readers and the writer.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) disk: Disk,
@@ -24,9 +25,9 @@ pub(super) struct Shared {
     /// Bytes of quotes that may wait for the disk.
     pub(super) waiting_limit_bytes: usize,
     pub(super) failing: AtomicBool,
-    /// Grows with every batch that the disk took.
+    /// Batches that the disk accepted, and failures.
     pub(super) batches: watch::Sender<u64>,
-    /// How many batches the disk had taken when somebody last waited in vain for the next.
+    /// Value of `batches` when a caller last waited for the next one in vain.
     pub(super) stalled_at: AtomicU64,
 }
 
@@ -41,38 +42,35 @@ impl Waiting {
     fn add(&mut self, id: Uuid, record: QuoteRecord) {
         self.bytes = self.bytes.saturating_add(record.body.len() + RECORD_BYTES);
         if let Some(old) = self.quotes.insert(id, record) {
-            self.forget_bytes(&old);
+            self.subtract_bytes(&old);
         }
     }
 
-    fn forget_bytes(&mut self, record: &QuoteRecord) {
+    fn subtract_bytes(&mut self, record: &QuoteRecord) {
         self.bytes = self.bytes.saturating_sub(record.body.len() + RECORD_BYTES);
     }
 
-    /// Takes a quote out that is on disk, unless it was given anew since.
+    /// Removes a quote that is on disk, unless it was replaced since.
     pub(super) fn remove(&mut self, id: &Uuid, record: &QuoteRecord) {
         if self.quotes.get(id).is_some_and(|waiting| Arc::ptr_eq(&waiting.body, &record.body)) {
             self.quotes.remove(id);
-            self.forget_bytes(record);
+            self.subtract_bytes(record);
         }
     }
 
-    /// Forgets quotes that are over; how many.
+    /// Drops quotes that ended; returns how many.
     pub(super) fn prune(&mut self, now_ms: u64) -> usize {
         let over = self.quotes.extract_if(|_, record| record.keep_until_ms < now_ms);
         let over: Vec<QuoteRecord> = over.map(|(_, record)| record).collect();
-        over.iter().for_each(|record| self.forget_bytes(record));
+        over.iter().for_each(|record| self.subtract_bytes(record));
         over.len()
     }
 }
 
 impl Shared {
-    pub(super) fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+    /// Caches a quote, and adds it to those that wait for the disk.
     pub(super) fn wait_for_disk(&self, id: Uuid, record: QuoteRecord) -> Result<(), StoreError> {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         if waiting.bytes.saturating_add(record.body.len()) > self.waiting_limit_bytes {
             let (waiting_bytes, limit_bytes) = (waiting.bytes, self.waiting_limit_bytes);
             return Err(StoreError::Backlog { waiting_bytes, limit_bytes });

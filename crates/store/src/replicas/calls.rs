@@ -1,22 +1,21 @@
-//! Calls, counted over all services: in windows of a minute and of a second that start with a caller's first call.
+//! Counts calls over all services, in windows of a minute and of a second that start with a caller's first call.
 
 use std::sync::LazyLock;
 
 use redis::Script;
-use redis::aio::ConnectionManager;
 
-use super::Replicas;
+use super::{Connection, Replicas};
 
-/// How often a caller may call.
+/// Limits on a caller's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallLimits {
     /// Calls in a minute.
     pub per_min: u32,
-    /// Calls in a second, where that is bounded too.
+    /// Calls in a second, if that is limited too.
     pub burst: Option<u32>,
 }
 
-/// Where a caller stands after a call.
+/// A caller's counts after a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallsLeft {
     /// Whether the call was within the limits, and counted.
@@ -25,11 +24,11 @@ pub struct CallsLeft {
     pub used: u32,
     /// Calls counted in this second.
     pub used_burst: u32,
-    /// Until this minute ends, in milliseconds.
+    /// Time until this minute ends, in milliseconds.
     pub reset_ms: u64,
 }
 
-/// Counts a call in both windows, or in neither where one of them is full: one step that nobody comes in between.
+/// Counts a call in both windows, or in neither if one of them is full. A script is atomic.
 static COUNT: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
@@ -54,16 +53,14 @@ static COUNT: LazyLock<Script> = LazyLock::new(|| {
 const WINDOWS_MS: [u64; 2] = [60_000, 1_000];
 
 impl Replicas {
-    /// Counts a call of a caller over all services. `None` while the server fails: then each service counts for itself.
+    /// Counts a call of a caller over all services. `None` while the server fails: each service then counts for itself.
     pub async fn count(&self, caller: &str, limits: CallLimits) -> Option<CallsLeft> {
+        // The braces keep both names on one server of a cluster.
         let (minute, second) = (format!("braid:minute:{{{caller}}}"), format!("braid:second:{{{caller}}}"));
-        let count = |mut connection: ConnectionManager| async move {
-            let mut call = COUNT.prepare_invoke();
-            // the braces keep both on one server of a cluster
-            call.key(minute).key(second);
-            call.arg(limits.per_min).arg(limits.burst.unwrap_or(u32::MAX)).arg(&WINDOWS_MS[..]);
-            call.invoke_async::<(u8, u32, u32, i64)>(&mut connection).await
-        };
+        let mut call = COUNT.prepare_invoke();
+        call.key(minute).key(second);
+        call.arg(limits.per_min).arg(limits.burst.unwrap_or(u32::MAX)).arg(&WINDOWS_MS[..]);
+        let count = async |mut connection: Connection| call.invoke_async::<(u8, u32, u32, i64)>(&mut connection).await;
         let (allowed, used, used_burst, reset_ms) = self.ask(count).await?;
         Some(CallsLeft { allowed: allowed == 1, used, used_burst, reset_ms: u64::try_from(reset_ms).unwrap_or(0) })
     }

@@ -1,23 +1,22 @@
-//! API keys, the same for all services: the key file as one value, of which each service has a copy in its data directory.
+//! API keys that all services share: the key file as one value on the server, with a copy in each data directory.
 
 use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use redis::aio::ConnectionManager;
 use redis::{AsyncCommands as _, Script};
 
-use super::Replicas;
+use super::{Connection, Replicas};
 use crate::keys::{self, KEY_FILE};
 use crate::{KeyStore, StoreError};
 
-/// Longest wait for an answer: nobody's request waits for it.
+/// Longest wait for an answer, which no request waits for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Name of the value.
+/// Name of the shared value.
 const NAME: &str = "braid:keys";
 
-/// Replaces the value where it is still what it was.
+/// Replaces the value if it is still the same.
 static REPLACE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
@@ -28,41 +27,41 @@ static REPLACE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// The shared keys, and the copy of them in a data directory.
+/// The shared keys.
 #[derive(Clone, Debug)]
 pub struct SharedKeys {
     replicas: Replicas,
 }
 
 impl SharedKeys {
-    /// The keys that the services of a server share.
+    /// The keys that the services of a Redis server share.
     pub const fn of(replicas: Replicas) -> Self {
         Self { replicas }
     }
 
-    /// Brings the copy of a data directory and what is shared to what both know together. So a server that lost its memory is told again, by
-    /// every service what it knows: a key that one of them saw revoked stays revoked. False where the server does not answer; the copy
-    /// then stays.
+    /// Merges the shared keys and the copy in a data directory, and stores the result as both. A server that lost its memory so
+    /// learns again from every service; a key that one of them saw revoked stays revoked. Returns false when the server does
+    /// not answer; the copy then stays as it is.
     ///
     /// # Errors
     /// When the copy cannot be read or written, or what is shared is no key file.
     pub async fn refresh(&self, dir: &Path) -> Result<bool, StoreError> {
         let Some(shared) = self.text().await else { return Ok(false) };
         let path = dir.join(KEY_FILE);
-        let own = keys::text_of(&path)?.unwrap_or_default();
+        let own = keys::text_of(&path)?;
         if shared == own {
             return Ok(true);
         }
         let all = keys::merged(&path, [&shared, &own])?;
         if all != own {
-            keys::write_merged(&path, &all)?;
+            keys::merge_into(&path, &all)?;
         }
-        // where others changed it meanwhile, the next look brings both together
+        // If another service changed the value meanwhile, the next refresh merges again.
         Ok(all == shared || self.replace(&shared, &all).await.is_some())
     }
 
-    /// Changes the shared keys as `change` changes those of a data directory, which is a temporary one. Tried again where others
-    /// change them meanwhile; `None` where the server does not answer.
+    /// Applies a change of keys in a temporary data directory to the shared keys; again if another service changes them
+    /// meanwhile. `None` when the server does not answer.
     ///
     /// # Errors
     /// Those of the change.
@@ -76,10 +75,10 @@ impl SharedKeys {
             let Some(before) = self.text().await else { return Ok(None) };
             let _ = std::fs::remove_file(&path);
             if !before.is_empty() {
-                keys::write_merged(&path, &before)?;
+                keys::merge_into(&path, &before)?;
             }
             let answer = change(&KeyStore::open(scratch)?)?;
-            let after = keys::text_of(&path)?.unwrap_or_default();
+            let after = keys::text_of(&path)?;
             match self.replace(&before, &after).await {
                 Some(true) => return Ok(Some(answer)),
                 Some(false) => {}
@@ -88,18 +87,17 @@ impl SharedKeys {
         }
     }
 
-    /// What is shared; empty where nothing is.
+    /// Returns the shared value; empty if there is none.
     async fn text(&self) -> Option<String> {
-        let read = |mut connection: ConnectionManager| async move { connection.get::<_, Option<String>>(NAME).await };
+        let read = async |mut connection: Connection| connection.get::<_, Option<String>>(NAME).await;
         Some(self.replicas.ask_within(PATIENCE, read).await?.unwrap_or_default())
     }
 
+    /// Replaces the shared value if it is still `before`; returns whether it was. `None` when the server does not answer.
     async fn replace(&self, before: &str, after: &str) -> Option<bool> {
-        let (before, after) = (before.to_owned(), after.to_owned());
-        let replace = |mut connection: ConnectionManager| async move {
-            let mut call = REPLACE.key(NAME);
-            call.arg(before).arg(after).invoke_async::<u8>(&mut connection).await
-        };
+        let mut call = REPLACE.key(NAME);
+        call.arg(before).arg(after);
+        let replace = async |mut connection: Connection| call.invoke_async::<u8>(&mut connection).await;
         self.replicas.ask_within(PATIENCE, replace).await.map(|replaced| replaced == 1)
     }
 }

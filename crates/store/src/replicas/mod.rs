@@ -1,7 +1,8 @@
-//! What several services share through a Redis-compatible server: quotes, calls counted for limits, API keys, and the [`stream`] of markets.
+//! Shares quotes, call counts, API keys and the [`stream`] of markets among services, through a Redis-compatible server.
 //!
-//! The server helps, and nothing depends on it: each service has its own disk, limits and copy of the keys, and goes on with them while the
-//! server is away. A server that does not answer within [`PATIENCE`] is not asked again for [`PAUSE`], so that it slows nobody down.
+//! No service depends on the server: each has its own disk, limits and copy of the keys, and goes on with them while the
+//! server fails. A server that does not answer within [`PATIENCE`] is not asked again for [`PAUSE`], so that requests are not
+//! slowed down.
 
 mod calls;
 mod keys;
@@ -9,31 +10,34 @@ mod quotes;
 pub mod stream;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::aio::{ConnectionManager as Connection, ConnectionManagerConfig};
 use redis::{Client, RedisError, RedisResult};
 
 pub use calls::{CallLimits, CallsLeft};
 pub use keys::SharedKeys;
 
-/// Longest wait for an answer that a caller waits for.
+/// Longest wait for an answer while a request waits.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How long a server that failed is not asked.
+/// Time for which a server that failed is not asked.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Longest wait for the first connection.
 const CONNECT: Duration = Duration::from_secs(2);
 
-/// A connection to the server. Clones share it.
+/// A connection to the server, which clones share.
 #[derive(Clone)]
 pub struct Replicas {
-    connection: ConnectionManager,
+    connection: Connection,
+    /// Longest wait for an answer while a request waits.
+    patience: Duration,
     started: Instant,
-    /// Until when the server is not asked, in milliseconds since the start; 0 while it answers.
-    paused_until_ms: std::sync::Arc<AtomicU64>,
+    /// When the server is asked again, in milliseconds since the start; 0 while it answers.
+    paused_until_ms: Arc<AtomicU64>,
 }
 
 impl fmt::Debug for Replicas {
@@ -42,7 +46,7 @@ impl fmt::Debug for Replicas {
     }
 }
 
-/// Why the server cannot be used from the start. Says nothing of the URL, which may hold a password.
+/// Why the server cannot be used. Shows nothing of the URL, which may hold a password.
 #[derive(Debug, thiserror::Error)]
 #[error("the Redis server cannot be used ({0}): start it, name another one with --redis, or leave the option out")]
 pub struct NoRedis(String);
@@ -57,46 +61,51 @@ impl Replicas {
     /// Connects to a server: `redis://[:password@]host[:port][/db]`, `rediss://` for TLS, `redis+unix://path`.
     ///
     /// # Errors
-    /// [`NoRedis`] when the URL is none, or the server does not answer.
+    /// [`NoRedis`] when the URL is invalid, or the server does not answer.
     pub async fn connect(url: &str) -> Result<Self, NoRedis> {
+        Self::connect_with(url, PATIENCE).await
+    }
+
+    /// As [`Self::connect`], with another wait for answers than a tenth of a second.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub async fn connect_with(url: &str, patience: Duration) -> Result<Self, NoRedis> {
         let client = Client::open(url)?;
         let config = ConnectionManagerConfig::new()
-            // each question has a time of its own
+            // Each request has its own timeout.
             .set_response_timeout(None)
-            .set_connection_timeout(Some(PATIENCE))
+            .set_connection_timeout(Some(patience))
             .set_number_of_retries(1);
-        let connecting = ConnectionManager::new_with_config(client, config);
-        let connection = tokio::time::timeout(CONNECT, connecting).await;
+        let connecting = Connection::new_with_config(client, config);
+        let connection = tokio::time::timeout(CONNECT.max(patience), connecting).await;
         let connection = connection.map_err(|_| NoRedis("it does not answer".into()))??;
-        let replicas = Self { connection, started: Instant::now(), paused_until_ms: Default::default() };
+        let replicas = Self { connection, patience, started: Instant::now(), paused_until_ms: Default::default() };
         let mut connection = replicas.connection.clone();
         redis::cmd("PING").query_async::<()>(&mut connection).await?;
         Ok(replicas)
     }
 
-    /// Whether the server answered when it was last asked.
+    /// Returns whether the server answered when it was last asked.
     pub fn is_healthy(&self) -> bool {
         self.paused_until_ms.load(Ordering::Relaxed) == 0
     }
 
-    /// Asks the server for what a caller waits for, unless it failed a moment ago. `None` where it does not answer.
-    async fn ask<T, F>(&self, question: impl FnOnce(ConnectionManager) -> F) -> Option<T>
-    where
-        F: Future<Output = RedisResult<T>>,
-    {
-        let now_ms = self.now_ms();
-        if now_ms < self.paused_until_ms.load(Ordering::Relaxed) {
+    /// Asks the server while a request waits, unless it failed a moment ago. `None` when it does not answer.
+    async fn ask<T>(&self, question: impl AsyncFnOnce(Connection) -> RedisResult<T>) -> Option<T> {
+        if self.now_ms() < self.paused_until_ms.load(Ordering::Relaxed) {
             return None;
         }
-        self.ask_within(PATIENCE, question).await
+        self.ask_within(self.patience, question).await
     }
 
-    /// Asks the server, whatever it did before. `None` where it does not answer within that time.
-    async fn ask_within<T, F>(&self, patience: Duration, question: impl FnOnce(ConnectionManager) -> F) -> Option<T>
-    where
-        F: Future<Output = RedisResult<T>>,
-    {
-        // a connection that is being made again waits longer than an answer may
+    /// Asks the server, even if it failed a moment ago. `None` when it does not answer within that time.
+    async fn ask_within<T>(
+        &self,
+        patience: Duration,
+        question: impl AsyncFnOnce(Connection) -> RedisResult<T>,
+    ) -> Option<T> {
+        // Bounded here too, since a connection that is being made again waits longer.
         let error = match tokio::time::timeout(patience, question(self.connection.clone())).await {
             Ok(Ok(answer)) => {
                 if self.paused_until_ms.swap(0, Ordering::Relaxed) > 0 {
@@ -111,13 +120,13 @@ impl Replicas {
         if self.paused_until_ms.swap(until_ms, Ordering::Relaxed) == 0 {
             tracing::warn!(
                 error,
-                "the Redis server fails: quotes, limits and keys are this service's own until it answers"
+                "the Redis server does not answer: quotes, limits and keys are not shared until it does"
             );
         }
         None
     }
 
-    /// Milliseconds since the start, 1 at least.
+    /// Returns the milliseconds since the start, at least 1.
     fn now_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }

@@ -161,7 +161,7 @@ impl Maker {
     }
 }
 
-/// A random acyclic route: every node but an unspent output sends all that it has to later nodes.
+/// Returns a random acyclic route: every node but an unspent output sends all that it has to later nodes.
 pub(super) fn case(shape: &Shape) -> Case {
     let mut maker = Maker::new();
     let mut nodes: Vec<TokenId> = Vec::new();
@@ -203,7 +203,7 @@ pub(super) fn case(shape: &Shape) -> Case {
     maker.finish(&selling, &bought, shape.fee)
 }
 
-/// One input through pools in a row.
+/// Returns one input through pools in a row.
 pub(super) fn chain(products: &[Product], fee: Option<PartnerFee>) -> Case {
     let mut maker = Maker::new();
     let nodes: Vec<TokenId> = (0..=products.len()).map(|_| maker.token()).collect();
@@ -215,7 +215,7 @@ pub(super) fn chain(products: &[Product], fee: Option<PartnerFee>) -> Case {
     maker.finish(&[(nodes[0], amount)], &[nodes[products.len()]], fee)
 }
 
-/// One pool whose place its factory has given to another.
+/// Returns one pool whose place its factory has given to another.
 pub(super) fn pool_of_no_factory() -> Case {
     let mut maker = Maker::new();
     let (from, into, amount) = (maker.token(), maker.token(), U256::from(1_000_000));
@@ -225,7 +225,7 @@ pub(super) fn pool_of_no_factory() -> Case {
     maker.finish(&[(from, amount)], &[into], None)
 }
 
-/// The example of `docs/internals/program.md`: a third through a pair, the rest through a V3 pool.
+/// Returns the example of `docs/internals/program.md`: a third through a pair, the rest through a V3 pool.
 pub(super) fn split_of_usdc_over_v2_and_v3() -> Case {
     let mut maker = Maker::new();
     let (usdc, amount) = (maker.token(), U256::from(3_000_000_000u64));

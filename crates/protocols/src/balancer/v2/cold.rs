@@ -1,7 +1,7 @@
-//! Discovery and following of the vault's pools.
+//! Discovery and following of the V2 vault's pools.
 //!
-//! A pool registers its tokens with the vault in its constructor, and that one event names the pool and its coins in order. What kind
-//! of pool it is shows only when it is read.
+//! A pool registers its tokens with the vault in its constructor. That event names the pool and its coins in order. The
+//! kind of pool is known only after reading it.
 
 use std::sync::Arc;
 
@@ -34,14 +34,14 @@ sol! {
     }
 }
 
-/// The vault. Source: Balancer's deployment list, `20210418-vault`.
+/// The V2 vault. Source: Balancer's deployment list, `20210418-vault`.
 pub const VAULT: Address = address!("BA12222222228d8Ba445958a75a0704d566BF2C8");
 
-/// Events of the vault that name a pool in their first topic.
+/// Events of the vault whose first topic names a pool.
 const OF_THE_VAULT: [B256; 3] =
     [Swap::SIGNATURE_HASH, PoolBalanceChanged::SIGNATURE_HASH, PoolBalanceManaged::SIGNATURE_HASH];
 
-/// Events after which a pool pays something else.
+/// Events that change the output of swaps.
 const TOPICS: &[B256] = &[
     OF_THE_VAULT[0],
     OF_THE_VAULT[1],
@@ -53,19 +53,19 @@ const TOPICS: &[B256] = &[
     TokenRateProviderSet::SIGNATURE_HASH,
     PriceRateCacheUpdated::SIGNATURE_HASH,
     PausedStateChanged::SIGNATURE_HASH,
-    // what is due to the protocol, which counts for a pool's own token
+    // the protocol's due fees, which affect trades in the pool's own token
     RecoveryModeStateChanged::SIGNATURE_HASH,
     ProtocolFeePercentageCacheUpdated::SIGNATURE_HASH,
     IFirstComposable::ProtocolFeePercentageCacheUpdated::SIGNATURE_HASH,
 ];
 
-/// The record of one kind of pool.
+/// Record of one kind of pool.
 #[derive(Clone, Copy, Debug)]
 pub struct BalancerV2 {
     product: Product,
 }
 
-/// The vault announces pools of all kinds alike: they are told apart when they are read.
+/// Announcements of all kinds of pools; reading a pool reveals its kind.
 const ANNOUNCEMENTS: &[Source] =
     &[Source { emitter: VAULT, topic0: TokensRegistered::SIGNATURE_HASH, deployment_block: 12_272_146 }];
 
@@ -95,11 +95,11 @@ impl Protocol for BalancerV2 {
         let event = TokensRegistered::decode_log_data_validate(&log.data).map_err(|_| malformed())?;
         let address =
             event.poolId.get(..20).and_then(|address| Address::try_from(address).ok()).ok_or_else(malformed)?;
-        // a composable pool's own token is among them, and comes last here
+        // a composable pool's own token is among the coins; move it to the end
         let (own, mut coins): (Vec<_>, Vec<_>) = event.tokens.into_iter().partition(|token| *token == address);
         coins.extend(own);
         if coins.len() > MAX_COINS {
-            return Err(DecodeError::State { pool: address, what: "more coins than a pool can have here" });
+            return Err(DecodeError::State { pool: address, what: "more coins than are supported" });
         }
         Ok(Discovered { key: address.into(), product: self.product, coins, fee_pips: 0, tick_spacing: 0 })
     }
@@ -169,7 +169,7 @@ impl Protocol for BalancerV2 {
         VAULT
     }
 
-    fn own_token_lets(&self, state: &Self::State) -> Option<Address> {
+    fn implicit_spender(&self, state: &Self::State) -> Option<Address> {
         state.trades_own_token().then_some(VAULT)
     }
 

@@ -1,4 +1,4 @@
-//! The pools as the optimiser sees them: weighted ones in closed form, stable ones sampled.
+//! Curves of V2 pools for the optimiser: weighted pools in closed form, stable pools sampled.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -12,10 +12,10 @@ use crate::{
     continuous::{Direction, PairCurve, sampled},
 };
 
-/// How many times what the pool holds, in the coin in, the curve of a stable pool covers: it never refuses.
+/// Maximum amount in that a stable pool's curve covers, as a multiple of its balances; the pool never refuses.
 const STABLE_REACH: U256 = U256::from_limbs([64, 0, 0, 0]);
 
-/// Both directions of two coins in a block.
+/// Returns the curve of both directions of two coins in a block.
 pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> PairCurve {
     let [low, high] = coins;
     let (directions, gas_units) = match &state.model {
@@ -54,13 +54,13 @@ fn stable(pool: &StablePool, coin_in: u8, coin_out: u8) -> Option<Direction> {
     sampled(most_in, *held, |amount| pool.swap(coin_in, coin_out, amount).ok())
 }
 
-/// What a stable pool holds in all, in the unit of its scaling factors.
+/// Returns a stable pool's total balance, in the unit of its scaling factors.
 fn value(pool: &StablePool) -> U256 {
     let value = |(balance, factor): (&U256, &U256)| balance.saturating_mul(*factor);
     pool.balances.iter().zip(&pool.scaling_factors).map(value).fold(U256::ZERO, U256::saturating_add)
 }
 
-/// Joins and exits by one coin.
+/// Curves of joins and exits with one coin.
 struct OwnCurves<'a> {
     model: &'a StableModel,
     own: &'a OwnToken,

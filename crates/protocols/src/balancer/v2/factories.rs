@@ -1,29 +1,30 @@
-//! The factories whose pools' code is known: which one made a pool tells how it computes.
+//! Factories whose pools' code is known. The factory of a pool determines its arithmetic.
 //!
-//! Anyone may register a pool with the vault, and a pool that only claims to be weighted pays what it likes.
+//! Anyone may register a pool with the vault, and a pool that merely claims to be weighted can pay anything.
 //!
-//! Source of the addresses: Balancer's deployment list. The rounding of each generation is held to its own
-//! bytecode (`tests/it/balancer_bytecode.rs`); that of the pools since 2023-03 is in no package, and taken to be that of those before.
+//! Source of the addresses: Balancer's deployment list. The rounding of each generation is compared with its own
+//! bytecode (`tests/it/balancer_bytecode.rs`). The bytecode of pools since 2023-03 is in no package; they are assumed
+//! to round like their predecessors.
 
 use alloy_primitives::{Address, address};
 
 use super::Minting;
 use crate::balancer::{Invariant, Power};
 
-/// How the pools of a factory compute.
+/// Kind of a factory's pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Weighted, with these powers.
+    /// Weighted, with this computation of powers.
     Weighted(Power),
     /// Stable, without rates.
     Stable(Invariant),
-    /// Stable, with a provider of a rate for each coin that wants one.
+    /// Stable, with a rate provider for each coin that needs one.
     MetaStable,
-    /// Stable, with providers, and its own token among the vault's coins.
+    /// Stable, with rate providers, and with the pool's own token among the coins.
     Composable(Minting),
 }
 
-/// Every factory, with what its pools are.
+/// Every factory, with the kind of its pools.
 pub(super) const FACTORIES: [(Address, Kind); 14] = [
     (address!("8E9aa87E45e92bad84D5F8DD1bff34Fb92637dE9"), Kind::Weighted(Power::Logarithm)),
     (address!("A5bf2ddF098bb0Ef6d120C98217dD6B141c74EE0"), Kind::Weighted(Power::Logarithm)),

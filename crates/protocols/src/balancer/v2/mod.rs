@@ -1,4 +1,4 @@
-//! Balancer V2: pools that are held in one vault and priced by a contract each.
+//! Balancer V2: pools whose coins are in one vault and whose prices come from one contract each.
 
 mod cold;
 mod continuous;
@@ -20,16 +20,16 @@ pub use cold::{BALANCER_V2_COMPOSABLE_STABLE, BALANCER_V2_STABLE, BALANCER_V2_WE
 pub use own_token::{Earning, Minting, OwnToken, Shares};
 pub use step::OPCODE;
 
-/// What a swap through a pool depends on. A composable pool's own token is the last of its coins.
+/// State that a swap depends on. A composable pool's own token is the last coin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The vault's name for the pool; the first 20 bytes are the pool's address.
+    /// Id of the pool in the vault; its first 20 bytes are the pool's address.
     pub pool_id: B256,
-    /// What the pool computes.
+    /// Arithmetic and balances.
     pub model: Model,
 }
 
-/// The two kinds of pools.
+/// Kinds of pools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(clippy::large_enum_variant, reason = "a state lives behind an `Arc`")]
@@ -40,47 +40,47 @@ pub enum Model {
     Stable(Box<StableModel>),
 }
 
-/// A stable pool, and what changes by itself.
+/// A stable pool, with values that change with time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StableModel {
-    /// The pool with the rates that it remembers. One whose amplification is on its way is left out.
+    /// The pool with its cached rates. Pools with a ramping amplification are excluded.
     pub pool: StablePool,
-    /// Its own token, where it is a coin.
+    /// The pool's own token, if it is a coin.
     pub own: Option<OwnToken>,
-    /// For each coin, when its remembered rate is replaced; empty where no coin has a rate.
+    /// Expiry of each coin's cached rate; empty if no coin has a rate.
     pub rates: ArrayVec<Rate, MAX_COINS>,
 }
 
-/// A coin's next rate. A pool asks its provider in the first swap after the remembered rate expired.
+/// Next rate of a coin. A pool asks the provider in the first swap after the cached rate expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
-    /// The last second at which the remembered rate is used; `u64::MAX` for a coin without a provider.
+    /// Last second at which the cached rate is used; `u64::MAX` for a coin without a provider.
     pub expires: u64,
-    /// The scaling factor afterwards, by what the provider said in the block that was read.
+    /// Scaling factor after the expiry, from the provider's answer at the block of the reading.
     pub next_factor: U256,
-    /// The scaling factor without a rate.
+    /// Scaling factor without a rate.
     pub plain_factor: U256,
-    /// Who says the rate; zero for nobody.
+    /// Rate provider; zero if there is none.
     pub provider: Address,
 }
 
-/// What the vault holds for the pool after a swap.
+/// Balances of the pool in the vault after a swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct After {
-    /// Balances in the order of the coins, its own token left out.
+    /// Balances in the order of the coins, without the pool's own token.
     pub balances: ArrayVec<U256, MAX_COINS>,
-    /// Where its own token stands, if it was bought or sold.
+    /// State of the pool's own token, if it was traded.
     pub joined: Option<Shares>,
 }
 
 impl State {
-    /// How many coins there are, its own token among them.
+    /// Returns the number of coins, including the pool's own token.
     pub fn coins(&self) -> usize {
         let own = matches!(&self.model, Model::Stable(stable) if stable.own.is_some());
         self.balances().len() + usize::from(own)
     }
 
-    /// What the vault holds of each coin but its own token.
+    /// Returns the vault's balance of each coin except the pool's own token.
     pub fn balances(&self) -> &ArrayVec<U256, MAX_COINS> {
         match &self.model {
             Model::Weighted(pool) => &pool.balances,
@@ -88,7 +88,7 @@ impl State {
         }
     }
 
-    /// Whether a swap may pay something else only because time has passed.
+    /// Tells whether the output can change with time alone.
     pub fn depends_on_time(&self) -> bool {
         match &self.model {
             Model::Weighted(_) => false,
@@ -96,7 +96,7 @@ impl State {
         }
     }
 
-    /// The fee on the amount in, 18 decimals.
+    /// Returns the fee on the amount in, 18 decimals.
     pub fn fee_wad(&self) -> U256 {
         match &self.model {
             Model::Weighted(pool) => pool.fee_wad,
@@ -104,10 +104,10 @@ impl State {
         }
     }
 
-    /// What no pool can be in, in words.
+    /// Checks that the state is possible.
     ///
     /// # Errors
-    /// The first thing found.
+    /// Describes the first violation.
     pub fn validate(&self) -> Result<(), &'static str> {
         let coins = self.balances().len();
         let (factors, others) = match &self.model {
@@ -120,16 +120,16 @@ impl State {
         };
         match () {
             () if coins < 2 => Err("fewer than two coins"),
-            () if self.coins() > MAX_COINS => Err("more coins than a pool can have here"),
+            () if self.coins() > MAX_COINS => Err("more coins than are supported"),
             () if factors.len() != coins || !others => Err("lists of different lengths"),
-            () if self.fee_wad() >= U256::from(10).pow(U256::from(18)) => Err("a fee of everything"),
+            () if self.fee_wad() >= U256::from(10).pow(U256::from(18)) => Err("a fee of 100% or more"),
             () => Ok(()),
         }
     }
 }
 
 impl StableModel {
-    /// Whether any coin has a rate that can change.
+    /// Tells whether any coin has a rate that can change.
     pub fn has_rates(&self) -> bool {
         self.rates.iter().any(|rate| rate.expires != u64::MAX)
     }

@@ -1,7 +1,7 @@
-//! The token of a composable pool as a coin of it: bought by joining with one coin, sold by leaving for one.
+//! Trades in a composable pool's own token (BPT): bought by joining with one coin, sold by exiting to one.
 //!
-//! The vault treats such a trade as a swap. The pool first mints to the protocol what is due for fees and yield since the last join or
-//! exit, then trades with whoever is there, then mints what is due for the trade itself and remembers where it stands.
+//! To the vault such a trade is a swap. The pool first mints to the protocol its due fees on swaps and yield since the
+//! last join or exit. It then trades, mints the protocol's fee of the trade itself, and stores the new invariant.
 //!
 //! Source: `ComposableStablePool._swapWithBpt`, `ComposableStablePoolProtocolFees`.
 
@@ -20,74 +20,74 @@ use crate::{
     pool::MAX_COINS,
 };
 
-/// Bits in which a pool remembers an invariant.
+/// Bits in which a pool stores an invariant.
 const INVARIANT_BITS: usize = 233;
-/// How many times all that a pool holds may be joined with. The contract sets no limit, and pays next to nothing for more: without one here
-/// there would be no end to the curve, nor to what it bounds.
+/// Maximum join, as a multiple of the pool's total balance. The contract sets no limit and pays next to nothing for
+/// more. Without a limit the curve, and the bound from it, would have no end.
 pub(super) const JOIN_LIMIT: U256 = U256::from_limbs([64, 0, 0, 0]);
 
-/// What trades in a pool's own token depend on.
+/// State that trades in a pool's own token depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnToken {
-    /// Where it stands.
+    /// Supply and last invariant.
     pub shares: Shares,
-    /// The protocol's share of fees, 18 decimals.
+    /// Protocol's share of swap fees, 18 decimals.
     pub fee_share_wad: U256,
-    /// The protocol's share of what coins earn, 18 decimals.
+    /// Protocol's share of yield, 18 decimals.
     pub yield_share_wad: U256,
-    /// For each coin, what it earns; empty where no coin has a rate.
+    /// Yield of each coin; empty if no coin has a rate.
     pub earnings: ArrayVec<Earning, MAX_COINS>,
-    /// How what is minted to the protocol is rounded.
+    /// Rounding of BPT minted to the protocol.
     pub minting: Minting,
 }
 
-/// How a share of the supply is rounded, always down.
+/// Rounding of a share of the supply, always down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Minting {
-    /// After multiplying and after dividing: the first generation.
+    /// After the multiplication and after the division: the first generation.
     Twice,
-    /// Once: the later ones.
+    /// Once: later generations.
     Once,
 }
 
-/// What joins and exits move.
+/// Values that joins and exits change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shares {
-    /// What the vault holds for the pool: outside circulation.
+    /// BPT held by the vault, which do not circulate.
     pub held: U256,
-    /// What everyone else holds.
+    /// BPT of all other holders.
     pub circulating: U256,
-    /// The invariant that the last join or exit left.
+    /// Invariant after the last join or exit.
     pub last_invariant: U256,
-    /// The amplification at that time, times 1,000.
+    /// Amplification at that time, times 1,000.
     pub last_amp_times_1000: U256,
 }
 
-/// What a coin with a rate earned since the last join or exit; all rates are 18 decimals.
+/// Rates from which a coin's yield since the last join or exit follows, 18 decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earning {
-    /// The rate that the pool remembers; one for a coin without a provider.
+    /// Cached rate; one for a coin without a provider.
     pub rate: U256,
-    /// The rate after the remembered one has run out.
+    /// Rate after the cached one expires.
     pub next_rate: U256,
-    /// The rate at the last join or exit.
+    /// Rate at the last join or exit.
     pub last_rate: U256,
-    /// Whether the protocol has no share of it.
+    /// Whether the protocol takes no share of the yield.
     pub exempt: bool,
 }
 
 /// A trade in the pool's own token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trade {
-    /// So much of a coin, in its atomic units, for the pool's token.
+    /// An amount of a coin, in its atomic units, for BPT.
     Join(usize, U256),
-    /// So much of the pool's token for a coin.
+    /// An amount of BPT for a coin.
     Exit(usize, U256),
 }
 
-/// What is minted so that it is a share of all there is then. Source: `ExternalFees.bptForPoolOwnershipPercentage`, in the first
-/// generation `_calculateAdjustedProtocolFeeAmount`.
+/// Computes the BPT to mint so that they are a given share of the resulting supply. Source:
+/// `ExternalFees.bptForPoolOwnershipPercentage`, in the first generation `_calculateAdjustedProtocolFeeAmount`.
 fn minted_for_share(minting: Minting, supply: U256, share_wad: U256) -> Result<U256, Revert> {
     let rest = complement(share_wad);
     match minting {
@@ -98,8 +98,8 @@ fn minted_for_share(minting: Minting, supply: U256, share_wad: U256) -> Result<U
     }
 }
 
-/// What a trade mints to the protocol for its own fee: a share of the invariant above what the supply explains. Invariants and supplies
-/// before and after it. Source: `_updateInvariantAfterJoinExit`.
+/// Computes the BPT that a trade mints to the protocol for its own fee: a share of the invariant's growth that the
+/// supply does not explain. Takes invariants and supplies before and after. Source: `_updateInvariantAfterJoinExit`.
 fn minted_for_trade(own: &OwnToken, invariants: [U256; 2], supplies: [U256; 2]) -> Result<U256, Revert> {
     let ([before, after], [supply, supply_after]) = (invariants, supplies);
     let explained = mul_down(before, div_down(supply_after, supply)?)?;
@@ -111,11 +111,12 @@ fn minted_for_trade(own: &OwnToken, invariants: [U256; 2], supplies: [U256; 2]) 
     minted_for_share(own.minting, supply_after, share.ok_or(Revert::Arithmetic)?)
 }
 
-/// The rates of a coin at the last join or exit and now.
+/// Rates of each coin at the last join or exit, and now.
 type Rates = ArrayVec<[U256; 2], MAX_COINS>;
 
 impl OwnToken {
-    /// The balances at the rates of the last join or exit: of all coins, or of those whose earnings are the pool's alone.
+    /// Computes the balances at the rates of the last join or exit, for all coins or only for those exempt from yield
+    /// fees.
     fn without_earnings(
         &self,
         balances: &[U256],
@@ -132,8 +133,8 @@ impl OwnToken {
         Ok(adjusted)
     }
 
-    /// The protocol's share of all there is, for fees and earnings since the last join or exit; `total` is the invariant now, with the
-    /// amplification of then. Source: `_getProtocolPoolOwnershipPercentage`.
+    /// Computes the protocol's share of the pool, for fees and yield since the last join or exit. `total` is the
+    /// invariant now, with the amplification of then. Source: `_getProtocolPoolOwnershipPercentage`.
     fn share_due(&self, shares: &Shares, balances: &[U256], rates: &Rates, total: U256) -> Result<U256, Revert> {
         let invariant = |adjusted: ArrayVec<U256, MAX_COINS>| {
             let same = adjusted[..] == *balances;
@@ -149,8 +150,9 @@ impl OwnToken {
 }
 
 impl StableModel {
-    /// What a trade in the pool's own token pays, in atomic units, where the token then stands, and what was due to the protocol before. `pool` is the pool in the block on the
-    /// balances that earlier trades left; `joined` is where an earlier join or exit of the block left the token.
+    /// Computes a trade in the pool's own token: the amount out in atomic units, the token's new state, and the amount
+    /// that was due to the protocol before. `pool` has the block's rates and the balances after earlier trades;
+    /// `joined` is the token's state after an earlier join or exit in the block.
     pub(super) fn trade_own(
         &self,
         own: &OwnToken,

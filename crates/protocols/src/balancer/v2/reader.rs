@@ -1,4 +1,4 @@
-//! Reads a pool of the vault: first what never changes about it, then what does.
+//! Reads a pool of the V2 vault: first the constants, then the rest.
 
 use std::sync::Arc;
 
@@ -33,13 +33,13 @@ sol! {
     function isTokenExemptFromYieldProtocolFee(address token) external view returns (bool);
 }
 
-/// What the protocol may have a share of. Source: `ProtocolFeeType`.
+/// Kinds of protocol fees. Source: `ProtocolFeeType`.
 const FEES_OF_SWAPS: U256 = U256::ZERO;
 const YIELD: U256 = U256::from_limbs([2, 0, 0, 0]);
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
-/// What never changes.
+/// Constants of a pool.
 #[derive(Clone, Debug)]
 struct Fixed {
     product: Product,
@@ -55,7 +55,7 @@ enum FixedKind {
         weights: ArrayVec<U256, MAX_COINS>,
         power: Power,
     },
-    /// Providers of rates in the order of the coins, zero where there is none; empty where no coin has one.
+    /// Rate providers in the order of the coins, zero where there is none; empty if no coin has one.
     Stable {
         invariant: Invariant,
         providers: ArrayVec<Address, MAX_COINS>,
@@ -63,20 +63,20 @@ enum FixedKind {
     },
 }
 
-/// What never changes about a pool's own token.
+/// Constants of a pool's own token.
 #[derive(Clone, Debug)]
 struct FixedOwn {
     minting: Minting,
-    /// Whether the protocol has no share of what each coin earns, as far as it was read.
+    /// Whether the protocol takes no share of each coin's yield, if that was read.
     exempt: Option<ArrayVec<bool, MAX_COINS>>,
 }
 
-/// Returns a reader of one pool, in two rounds.
+/// Returns a reader of a pool, which takes two rounds.
 pub(super) fn reader(pool: &Discovered) -> Box<dyn StateReader> {
     start(pool, None)
 }
 
-/// Returns a reader, of one round, that knows what never changes from an earlier reading.
+/// Returns a one-round reader that reuses the constants of an earlier reading.
 pub(super) fn again(pool: &Discovered, product: Product, state: &State) -> Box<dyn StateReader> {
     let (factors, kind) = match &state.model {
         Model::Weighted(weighted) => {
@@ -109,7 +109,7 @@ fn start(pool: &Discovered, known: Option<Fixed>) -> Box<dyn StateReader> {
     })
 }
 
-/// The coins but the pool's own token, which comes last.
+/// Returns the coins except the pool's own token, which is the last.
 fn others(pool: &Discovered) -> &[Address] {
     match pool.coins.split_last() {
         Some((last, others)) if *last == pool.key.contract => others,
@@ -130,10 +130,10 @@ fn fixed(pool: &Discovered, reading: &mut Reading) -> Result<Fixed, Stop> {
     let decimals = all(others(pool).iter().take(MAX_COINS).map(|coin| reading.ask(*coin, &decimalsCall {})))?;
     let (pool_id, weights, providers) = (B256::from(pool_id?), weights?, providers?.unwrap_or_default());
     if pool_id.get(..20) != Some(address.as_slice()) {
-        return Err(reading.impossible("the vault knows it by another address"));
+        return Err(reading.impossible("another address at the vault"));
     }
     let made = made?.into_iter().flatten().next_back();
-    let made = made.ok_or(reading.impossible("not made by a factory whose pools are known"))?;
+    let made = made.ok_or(reading.impossible("not created by a known factory"))?;
     let factor = |decimals: u8| {
         let power = 36_u8.checked_sub(decimals).filter(|power| *power >= 18);
         let factor = power.and_then(|power| U256::from(10).checked_pow(U256::from(power)));
@@ -169,7 +169,7 @@ fn stable(
 ) -> Result<FixedKind, Stop> {
     let coins = others(pool);
     if (coins.len() < pool.coins.len()) != minting.is_some() {
-        return Err(reading.impossible("its own token is not where its factory puts it"));
+        return Err(reading.impossible("an unexpected position of its own token"));
     }
     // the vault lists a pool's own token among its coins, in the order of addresses
     if providers.len() == coins.len() + 1 {
@@ -199,7 +199,7 @@ fn state(pool: &Discovered, fixed: &Fixed, reading: &mut Reading) -> Result<Stat
         }
         FixedKind::Stable { invariant, providers, own } => {
             let amplification = reading.ask(address, &getAmplificationParameterCall {});
-            // a call that fails is made again on its own: nothing is asked here that a pool of its kind has not
+            // a failed call is repeated alone, so only calls that such a pool supports are made here
             let said =
                 if providers.is_empty() { Ok(Vec::new()) } else { reading.ask(address, &getScalingFactorsCall {}) };
             let rates = all(others(pool).iter().enumerate().zip(providers).zip(&scaling_factors).map(
@@ -211,7 +211,7 @@ fn state(pool: &Discovered, fixed: &Fixed, reading: &mut Reading) -> Result<Stat
             let own = own.transpose()?;
             let (held, amplification, rates) = (held?, amplification?, rates?);
             if amplification.isUpdating {
-                return Err(reading.impossible("its amplification is on its way"));
+                return Err(reading.impossible("a ramping amplification"));
             }
             if amplification.precision != U256::from(1_000) {
                 return Err(reading.impossible("an amplification of another precision"));
@@ -231,7 +231,7 @@ fn state(pool: &Discovered, fixed: &Fixed, reading: &mut Reading) -> Result<Stat
             }
             let place = held.tokens.iter().position(|token| *token == address);
             let of_the_pool = place.and_then(|place| held.balances.get(place)).copied().unwrap_or_default();
-            let short = reading.impossible("less of its token than is held");
+            let short = reading.impossible("a supply of its own token below the vault's balance of it");
             let own = own.map(|own| own.with(of_the_pool, earnings).ok_or(short)).transpose()?;
             let said = said?;
             let said = said.iter().enumerate().filter(|(at, _)| Some(*at) != place).map(|(_, factor)| factor);
@@ -249,7 +249,7 @@ fn state(pool: &Discovered, fixed: &Fixed, reading: &mut Reading) -> Result<Stat
     Ok(state)
 }
 
-/// What the vault holds of each coin: the pool's own token left out.
+/// Returns the vault's balance of each coin except the pool's own token.
 fn balances(
     pool: &Discovered,
     held: &getPoolTokensReturn,
@@ -258,13 +258,13 @@ fn balances(
     let there = || held.tokens.iter().zip(&held.balances).filter(|(token, _)| **token != pool.key.contract);
     let same = there().map(|(token, _)| token).eq(others(pool));
     if !same || held.tokens.len() != held.balances.len() || pool.coins.len() > MAX_COINS {
-        return Err(reading.impossible("other coins than those that it announced"));
+        return Err(reading.impossible("other coins than announced"));
     }
     Ok(there().map(|(_, balance)| *balance).collect())
 }
 
-/// A coin's scaling factor with the rate that the pool remembers, the rate that its provider gives now, and what the coin earns, which is for
-/// the pool's own token.
+/// Returns a coin's scaling factor with the cached rate, the provider's current rate, and the coin's yield for the
+/// pool's own token.
 fn rate(
     pool: Address,
     coin: usize,
@@ -301,7 +301,7 @@ fn rate(
     Ok((factor, kept, Earning { rate, next_rate, last_rate, exempt }))
 }
 
-/// The pool's own token, before it is known how much of it the vault has and what the coins earn.
+/// The pool's own token, before the vault's balance of it and the coins' yields are known.
 struct OwnTokenRead {
     supply: U256,
     last: getLastJoinExitDataReturn,
@@ -317,7 +317,7 @@ fn own_token(pool: Address, minting: Minting, reading: &mut Reading) -> Result<O
 }
 
 impl OwnTokenRead {
-    /// `held` is what the vault has for the pool of its own token.
+    /// Completes the token's state; `held` is the vault's balance of it for the pool.
     fn with(self, held: U256, earnings: ArrayVec<Earning, MAX_COINS>) -> Option<OwnToken> {
         let circulating = self.supply.checked_sub(held)?;
         let (last_invariant, last_amp_times_1000) = (self.last.invariant, self.last.amplification);

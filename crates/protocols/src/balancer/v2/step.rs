@@ -1,4 +1,4 @@
-//! The step through the vault.
+//! Encoding of the step through the V2 vault.
 
 use alloy_primitives::B256;
 
@@ -7,10 +7,10 @@ use crate::{
     step::{Funding, Receivers},
 };
 
-/// Opcode of a step through a pool of Balancer's second vault.
+/// Opcode of a step through a pool of Balancer's V2 vault.
 pub const OPCODE: u8 = 0x30;
 
-/// Operand: the pool's id.
+/// Encodes the step. Operand: the pool's id.
 pub(crate) fn step_code(pool_id: B256) -> StepCode {
     let code = StepCode::bare(OPCODE).with(pool_id.as_slice());
     StepCode { receivers: Receivers::Anyone, funding: Funding::Approval, ..code }

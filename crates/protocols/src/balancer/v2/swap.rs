@@ -1,4 +1,4 @@
-//! What a swap through the vault pays, and what it leaves.
+//! Swaps through the V2 vault.
 
 use std::borrow::Cow;
 
@@ -13,17 +13,17 @@ use crate::{
     pool::MAX_COINS,
 };
 
-/// Bits that the vault keeps of a balance.
+/// Bits of a balance in the vault.
 const BALANCE_BITS: usize = 112;
 
 impl State {
-    /// What the vault pays for all of `amount_in`, on the balances that an earlier swap of the route left, if any.
+    /// Computes a swap of all of `amount_in`, on the balances after an earlier swap of the route, if any.
     ///
     /// Source: `Swaps._swapWithPool` of the vault, and the pool's `onSwap`.
     ///
     /// # Errors
-    /// Those of [`WeightedPool::swap`] and [`StablePool::swap`], and [`SwapError::Overflow`] where a balance would pass the
-    /// vault's 112 bits.
+    /// Those of [`WeightedPool::swap`] and [`StablePool::swap`], and [`SwapError::Overflow`] if a balance would exceed
+    /// the vault's 112 bits.
     pub fn swap(
         &self,
         at: &ExecutionBlock,
@@ -63,7 +63,7 @@ impl State {
     }
 }
 
-/// Counts what comes in, as far as the vault can.
+/// Adds the amount in to a balance, within the vault's range.
 fn take_in(balances: &mut [U256], coin: u8, amount_in: U256) -> Result<(), SwapError> {
     let overflow = SwapError::Overflow { amount_in };
     let Some(balance) = balances.get_mut(usize::from(coin)) else { return Err(overflow) };
@@ -78,12 +78,13 @@ fn pay_out(balances: &mut [U256], coin: u8, amount_out: U256) -> Result<(), Swap
 }
 
 impl State {
-    /// Whether its own token is one of its coins.
+    /// Tells whether the pool's own token is one of its coins.
     pub(crate) fn trades_own_token(&self) -> bool {
         matches!(&self.model, Model::Stable(stable) if stable.own.is_some())
     }
 
-    /// What of a step's gas is saved where one before it went through this pool, besides what is saved at the vault.
+    /// Returns the gas units that a step saves if an earlier step went through this pool, besides the saving at the
+    /// vault.
     pub(crate) fn again_gas_units(&self) -> u64 {
         match &self.model {
             Model::Weighted(_) => gas::WEIGHTED_AGAIN_GAS_UNITS,
@@ -95,7 +96,7 @@ impl State {
 }
 
 impl StableModel {
-    /// The pool in a block: with the rates that the first swap in it would use.
+    /// Returns the pool in a block, with the rates that the block's first swap would use.
     pub fn at(&self, at: &ExecutionBlock) -> Cow<'_, StablePool> {
         let mut pool = Cow::Borrowed(&self.pool);
         if self.expired(at) > 0 {
@@ -104,7 +105,7 @@ impl StableModel {
         pool
     }
 
-    /// A swap of one coin for the pool's own token, the coin behind all others, or back.
+    /// Computes a swap between a coin and the pool's own token, which is the last coin.
     fn swap_own(
         &self,
         own: &OwnToken,
@@ -151,17 +152,17 @@ impl StableModel {
         remembered.zip(&self.rates).map(factor).collect()
     }
 
-    /// How many rates the first swap of a block asks for anew.
+    /// Returns the number of rates that the block's first swap requests again.
     fn expired(&self, at: &ExecutionBlock) -> usize {
         self.rates.iter().filter(|rate| at.timestamp > rate.expires).count()
     }
 
-    /// How many rates the pool remembers.
+    /// Returns the number of cached rates.
     fn remembered(&self) -> u64 {
         self.rates.iter().filter(|rate| rate.expires != u64::MAX).count() as u64
     }
 
-    /// Of a trade in the pool's own token, where nothing is due to the protocol.
+    /// Returns the gas units of a trade in the pool's own token, if nothing is due to the protocol.
     pub(super) fn own_gas_units(&self, at: &ExecutionBlock) -> u64 {
         let more_coins = (self.pool.balances.len() as u64).saturating_sub(2);
         self.gas_units(at) + gas::OWN_TOKEN_GAS_UNITS + gas::OWN_TOKEN_MORE_COINS_GAS_UNITS * more_coins

@@ -1,4 +1,4 @@
-//! Discovery and following of the vault's pools.
+//! Discovery and following of the V3 vault's pools.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ use crate::{
     balancer::fee_pips,
     continuous::PairCurve,
     pool::MAX_COINS,
-    vault::{Does, Lender, Vault},
+    vault::{Action, Lender, Vault},
 };
 
 sol! {
@@ -67,11 +67,11 @@ sol! {
     event AmpUpdateStopped(uint256 currentValue);
 }
 
-/// The vault. Source: Balancer's deployment list, `20241204-v3-vault`.
+/// The V3 vault. Source: Balancer's deployment list, `20241204-v3-vault`.
 pub const VAULT: Address = address!("bA1333333333a1BA1108E8412f11850A5C319bA9");
 
-/// Events after which a pool pays something else: first those of the vault that name it in their first topic, then one about the
-/// whole vault, then the pool's own.
+/// Events that change the output of swaps: first those of the vault whose first topic names the pool, then one about
+/// the whole vault, then the pool's own.
 const OWN: &[B256] = &[
     PoolInitialized::SIGNATURE_HASH,
     Swap::SIGNATURE_HASH,
@@ -88,25 +88,25 @@ const OWN: &[B256] = &[
     AmpUpdateStopped::SIGNATURE_HASH,
 ];
 
-/// Those, and whatever may change a vault that a rate follows from.
+/// Those events, and all that may change a vault on which a rate depends.
 static TOPICS: LazyLock<Vec<B256>> = LazyLock::new(|| OWN.iter().copied().chain(Vault::topics()).collect());
 
 const ANNOUNCEMENTS: &[Source] =
     &[Source { emitter: VAULT, topic0: PoolRegistered::SIGNATURE_HASH, deployment_block: 21_332_121 }];
 
-/// The record of one kind of pool.
+/// Record of one kind of pool.
 #[derive(Clone, Copy, Debug)]
 pub struct BalancerV3 {
     product: Product,
 }
 
-/// Weighted pools. The vault announces stable ones alike: the factory tells which they are.
+/// Weighted pools. The vault announces stable pools in the same way; the factory tells them apart.
 pub static BALANCER_V3_WEIGHTED: BalancerV3 = BalancerV3 { product: Product::BalancerV3Weighted };
 
-/// Stable pools, those with the StableSurge hook and boosted ones among them: the shares of vaults are their coins.
+/// Stable pools, including those with the StableSurge hook and boosted ones, whose coins are vault shares.
 pub static BALANCER_V3_STABLE: BalancerV3 = BalancerV3 { product: Product::BalancerV3Stable };
 
-/// When a pool's hook is called in a swap.
+/// Phases of a swap in which a pool's hook is called.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InSwaps {
     pub hook: Address,
@@ -116,7 +116,7 @@ pub(super) struct InSwaps {
 }
 
 impl InSwaps {
-    /// Whether a swap never meets the hook, or one that is modelled.
+    /// Tells whether swaps call no hook, or only a modelled one.
     pub(super) fn modelled(&self) -> bool {
         let surge = STABLE_SURGE_HOOKS.contains(&self.hook);
         !self.before && !self.after && (surge || !self.for_the_fee)
@@ -140,7 +140,7 @@ impl Protocol for BalancerV3 {
         let event = PoolRegistered::decode_log_data_validate(&log.data).map_err(|_| malformed())?;
         let left_out = |what| DecodeError::State { pool: event.pool, what };
         let factory = FACTORIES.iter().find(|(factory, ..)| *factory == event.factory);
-        let (_, product, _) = factory.ok_or_else(|| left_out("not made by a factory whose pools are known"))?;
+        let (_, product, _) = factory.ok_or_else(|| left_out("not created by a known factory"))?;
         let hooks = &event.hooksConfig;
         let in_swaps = InSwaps {
             hook: hooks.hooksContract,
@@ -149,11 +149,11 @@ impl Protocol for BalancerV3 {
             after: hooks.shouldCallAfterSwap,
         };
         if !in_swaps.modelled() {
-            return Err(left_out("it has a hook that is not known"));
+            return Err(left_out("it has an unknown hook"));
         }
         let coins: Vec<Address> = event.tokenConfig.iter().map(|config| config.token).collect();
         if coins.len() > MAX_COINS {
-            return Err(left_out("more coins than a pool can have here"));
+            return Err(left_out("more coins than are supported"));
         }
         Ok(Discovered { key: event.pool.into(), product: *product, coins, fee_pips: 0, tick_spacing: 0 })
     }
@@ -169,7 +169,7 @@ impl Protocol for BalancerV3 {
     }
 
     fn reads_each_block(&self, state: &Self::State) -> bool {
-        state.is_told_by_others()
+        state.depends_on_other_contracts()
     }
 
     fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
@@ -257,6 +257,6 @@ impl Protocol for BalancerV3 {
     }
 
     fn lenders<'a>(&self, _pool: Address, state: &'a Self::State, _coin_in: u8, _gas_units: u64) -> Vec<Lender<'a>> {
-        state.followed.iter().filter_map(|one| one.vault.lender(one.token, Does::Asks)).collect()
+        state.followed.iter().filter_map(|one| one.vault.lender(one.token, Action::Reads)).collect()
     }
 }

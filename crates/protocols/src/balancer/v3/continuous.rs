@@ -1,4 +1,4 @@
-//! The pools as the optimiser sees them: weighted ones in closed form, stable ones sampled.
+//! Curves of V3 pools for the optimiser: weighted pools in closed form, stable pools sampled.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -9,10 +9,10 @@ use crate::{
     continuous::{Direction, PairCurve, sampled},
 };
 
-/// How many times what the pool holds, in the coin in, the curve of a stable pool covers: the first releases never refuse.
+/// Maximum amount in that a stable pool's curve covers, as a multiple of its balances; the first releases never refuse.
 const STABLE_REACH: f64 = 64.0;
 
-/// Both directions of two coins in a block.
+/// Returns the curve of both directions of two coins in a block.
 pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
     let live = state.now(at)?;
     let [low, high] = coins;
@@ -22,7 +22,7 @@ pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> 
 
 fn one_way(live: &Live, coin_in: u8, coin_out: u8) -> Option<Direction> {
     let (i, j) = (usize::from(coin_in), usize::from(coin_out));
-    // in atomic units at today's rates
+    // in atomic units at the current rates
     let held = |coin: usize| {
         let unit = f64::from(*live.factors.get(coin)?) * f64::from(*live.rates.get(coin)?) / 1e18;
         Some(f64::from(*live.balances.get(coin)?) / unit)

@@ -1,4 +1,4 @@
-//! The factories whose pools' code is known, and the hooks.
+//! Factories whose pools' code is known, and modelled hooks.
 //!
 //! Anyone may register a pool with the vault. Source of the addresses: Balancer's deployment list.
 
@@ -7,7 +7,7 @@ use alloy_primitives::{Address, address};
 use super::Generation;
 use crate::Product;
 
-/// Every factory: what its pools are, and which release of the code.
+/// Every factory, with the product and code release of its pools.
 pub(super) const FACTORIES: [(Address, Product, Generation); 8] = [
     (address!("201efd508c8DfE9DE1a13c2452863A78CB2a86Cc"), Product::BalancerV3Weighted, Generation::First),
     (address!("332694ef46D880DF6eA9593E04CB8abeE5f81d99"), Product::BalancerV3Weighted, Generation::Guarded),
@@ -19,6 +19,6 @@ pub(super) const FACTORIES: [(Address, Product, Generation); 8] = [
     (address!("187a05FB9e4234dd310Ae74215743560D1BaA6ac"), Product::BalancerV3Stable, Generation::Guarded),
 ];
 
-/// The hooks that are modelled: StableSurge of January and of April 2025.
+/// Modelled hooks: StableSurge of January and of April 2025.
 pub(super) const STABLE_SURGE_HOOKS: [Address; 2] =
     [address!("b18fA0cb5DE8cecB8899AAE6e38b1B7ed77885dA"), address!("BDbADc891BB95DEE80eBC491699228EF0f7D6fF1")];

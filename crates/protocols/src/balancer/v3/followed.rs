@@ -1,5 +1,6 @@
-//! Rates that follow from a vault. A coin of a boosted pool is the share of an ERC-4626 vault, and its rate provider says what so many
-//! shares redeem for: where that vault is understood, the rate is that of the block's second, and not of the block that was read.
+//! Rates that follow from a vault. A coin of a boosted pool is the share of an ERC-4626 vault, and its rate provider
+//! returns the redemption value of a number of shares. If that vault is modelled, the rate is computed for the block of
+//! execution, instead of the block of the reading.
 
 use alloy_primitives::{Address, Bytes, U256, uint};
 use alloy_sol_types::sol;
@@ -16,60 +17,61 @@ sol! {
     function asset() external view returns (address);
 }
 
-/// How many more decimals than its asset a share may have.
+/// Maximum difference between the decimals of a share and of its asset.
 const MOST_DECIMALS_APART: u64 = 12;
 
-/// A coin whose rate follows.
+/// A coin whose rate follows from a vault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Followed {
-    /// Its position.
+    /// Position of the coin.
     pub coin: u8,
-    /// The coin itself, by which its vault goes.
+    /// The coin, which is also the vault's address.
     pub token: Address,
-    /// What the vault holds.
+    /// Asset of the vault.
     pub asset: Address,
-    /// How many shares the provider asks about.
+    /// Number of shares in the provider's request.
     pub shares: U256,
-    /// The vault whose share the coin is.
+    /// The vault.
     pub vault: Vault,
 }
 
 impl Followed {
-    /// What the provider says in a block, after what a route did to vaults; `None` where it reverts.
+    /// Computes the provider's answer in a block, after a route's trades with vaults; `None` if it reverts.
     pub fn rate(&self, at: &ExecutionBlock, route: &RouteState) -> Option<U256> {
         self.vault.rate(at, route.before(self.token)).ok()?.down(false, self.shares)
     }
 
-    /// The coin with as many shares as its provider asks about, given what it said at a time.
-    fn understood(mut self, rate: U256, timestamp: u64) -> Result<Self, Unlike> {
+    /// Finds the number of shares in the provider's request from its answer at a time.
+    fn identify(mut self, rate: U256, timestamp: u64) -> Result<Self, Mismatch> {
         let at = ExecutionBlock { number: 0, timestamp };
         let of = |apart: u64| U256::from(10).pow(U256::from(18 + apart));
-        let mut unlike = Unlike::Altogether;
+        let mut mismatch = Mismatch::Complete;
         for shares in (0..=MOST_DECIMALS_APART).map(of) {
             self.shares = shares;
             match self.rate(&at, &RouteState::default()).map(|said| said.abs_diff(rate)) {
                 Some(U256::ZERO) => return Ok(self),
-                Some(apart) if apart > ROUNDING && apart <= rate / NEAR => unlike = Unlike::ByLittle,
+                Some(apart) if apart > ROUNDING && apart <= rate / NEAR => mismatch = Mismatch::Slight,
                 _ => {}
             }
         }
-        Err(unlike)
+        Err(mismatch)
     }
 }
 
-/// How what a provider said differs from what the vault says of any number of shares.
+/// How the provider's answer differs from the vault's conversion of any number of shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unlike {
-    /// As rates of two blocks do.
-    ByLittle,
-    Altogether,
+enum Mismatch {
+    /// By as much as rates of two blocks do.
+    Slight,
+    Complete,
 }
 
-/// Rates that are no further apart differ by their rounding; those within one part of so many by the block.
+/// Limits of such differences: rates within the first differ by rounding, rates within one part in the second by the
+/// block.
 const ROUNDING: U256 = uint!(2_U256);
 const NEAR: U256 = uint!(10_000_U256);
 
-/// A coin that may be a vault's share, while it is found out.
+/// A coin that may be a vault's share, during identification.
 #[derive(Default)]
 struct Candidate {
     coin: u8,
@@ -85,7 +87,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Begins to read its vault, if that is still to be read.
+    /// Starts reading the vault, if it is not read yet.
     fn open(&mut self) -> Vec<Call> {
         let (Some(kind), Some(asset), None) = (self.kind, self.asset, &self.vault) else { return Vec::new() };
         let mut reader = kind.reader(self.token, asset, self.was.as_ref());
@@ -94,7 +96,7 @@ impl Candidate {
         calls
     }
 
-    /// Reads on; what is asked next.
+    /// Continues the reading, and returns the next calls.
     fn read_on(&mut self, answers: &[Option<Bytes>]) -> Vec<Call> {
         let Some(reader) = &mut self.reader else { return Vec::new() };
         let progress = reader.feed(answers);
@@ -105,7 +107,7 @@ impl Candidate {
         (self.reader, self.asked) = (None, 0);
         match (progress, self.kind) {
             (Ok(ReadProgress::Done(state)), Some(kind)) => self.vault = Some(Vault { product: kind.product(), state }),
-            // what was asked in several rounds may be of two blocks
+            // calls of several rounds may be from two blocks
             (Err(_), _) if self.was.is_none() && !self.failed => {
                 self.failed = true;
                 return self.open();
@@ -115,27 +117,28 @@ impl Candidate {
         Vec::new()
     }
 
-    /// The coin as it follows, if its provider says what its vault says.
-    fn followed(&self, rate: Option<U256>, timestamp: u64) -> Result<Followed, Unlike> {
+    /// Returns the coin with its vault, if its provider agrees with the vault.
+    fn followed(&self, rate: Option<U256>, timestamp: u64) -> Result<Followed, Mismatch> {
         let parts = (self.vault.clone(), self.asset, rate);
-        let (Some(vault), Some(asset), Some(rate)) = parts else { return Err(Unlike::Altogether) };
+        let (Some(vault), Some(asset), Some(rate)) = parts else { return Err(Mismatch::Complete) };
         let Self { coin, token, .. } = *self;
-        Followed { coin, token, asset, shares: U256::ZERO, vault }.understood(rate, timestamp)
+        Followed { coin, token, asset, shares: U256::ZERO, vault }.identify(rate, timestamp)
     }
 }
 
-/// What is asked next of all candidates at once.
+/// Next round for all candidates.
 #[derive(Clone, Copy)]
 enum Stage {
-    /// What each coin is a share of.
+    /// The assets of the coins.
     Assets,
-    /// Who made those vaults.
+    /// The factories of the vaults.
     Kinds,
     /// The vaults themselves.
     Vaults,
 }
 
-/// Reads the vaults of a pool's coins. A vault that cannot be read is no reason to leave the pool out: its rate is then what it was told.
+/// Reads the vaults of a pool's coins. A vault that cannot be read does not exclude the pool: the provider's answer is
+/// then used as the rate.
 pub(super) struct FollowedReader {
     candidates: Vec<Candidate>,
     stage: Stage,
@@ -143,14 +146,15 @@ pub(super) struct FollowedReader {
 }
 
 impl FollowedReader {
-    /// Of all coins.
+    /// Returns a reader for all coins.
     pub(super) fn new(coins: &[Address]) -> Self {
         let candidate = |(coin, token): (u8, &Address)| Candidate { coin, token: *token, ..Candidate::default() };
         let candidates = (0_u8..).zip(coins).map(candidate).collect();
         Self { candidates, stage: Stage::Assets, asked: Vec::new() }
     }
 
-    /// Of those that followed when the pool was read before. Vaults that are known to stand as they were are not read.
+    /// Returns a reader for the coins whose rates followed at the earlier reading. Vaults known to be unchanged are not
+    /// read.
     pub(super) fn again(coins: &[Address], was: &[Followed], stands: impl Fn(&Vault) -> bool) -> Self {
         let mut all = Self { stage: Stage::Vaults, ..Self::new(coins) };
         all.candidates.retain_mut(|candidate| {
@@ -164,7 +168,7 @@ impl FollowedReader {
         all
     }
 
-    /// The first calls.
+    /// Returns the first calls.
     pub(super) fn start(&mut self) -> Vec<Call> {
         if matches!(self.stage, Stage::Vaults) {
             return self.open();
@@ -173,7 +177,7 @@ impl FollowedReader {
         calls(&self.asked)
     }
 
-    /// Takes the answers of the calls before, and asks on; no calls are the end. Coins without a provider do not matter.
+    /// Takes the answers, and returns the next calls; none at the end. Coins without a provider are ignored.
     ///
     /// # Errors
     /// [`DecodeError::AnswerCount`].
@@ -200,7 +204,7 @@ impl FollowedReader {
                 let mut answers = Answers::new(pool, &asked, answers)?;
                 self.candidates.retain_mut(|candidate| {
                     candidate.kind = kind(candidate.token, &mut answers);
-                    candidate.kind.is_some_and(Kind::is_vouched)
+                    candidate.kind.is_some_and(Kind::is_verified)
                 });
                 self.stage = Stage::Vaults;
                 Ok(self.open())
@@ -223,11 +227,11 @@ impl FollowedReader {
         self.candidates.iter_mut().flat_map(next).collect()
     }
 
-    /// The coins whose providers said what their vaults say, given the rates and the time of the block.
+    /// Returns the coins whose providers agree with their vaults, from the rates and the block's time.
     ///
     /// # Errors
-    /// Where a rate that followed does so no more, or one is next to what its vault says: the answers are of two blocks, and read
-    /// once more they may fit.
+    /// If a rate that followed no longer does, or one is close to the vault's conversion. The answers are then of two
+    /// blocks, and another reading may agree.
     pub(super) fn followed(
         &self,
         rate: impl Fn(u8) -> Option<U256>,
@@ -237,8 +241,8 @@ impl FollowedReader {
         for candidate in &self.candidates {
             match candidate.followed(rate(candidate.coin), timestamp) {
                 Ok(followed) => all.push(followed),
-                Err(unlike) if candidate.was.is_some() || unlike == Unlike::ByLittle => {
-                    return Err("a rate that is not what its vault says in this block");
+                Err(mismatch) if candidate.was.is_some() || mismatch == Mismatch::Slight => {
+                    return Err("a rate that differs from its vault's in this block");
                 }
                 Err(_) => {}
             }

@@ -1,4 +1,4 @@
-//! A pool as a swap sees it: live balances, rates, the fee, the curve.
+//! A pool at the moment of a swap: live balances, rates, fee, curve.
 
 use alloy_primitives::U256;
 use arrayvec::ArrayVec;
@@ -13,48 +13,48 @@ use super::{
 };
 use crate::{SwapError, pool::MAX_COINS};
 
-/// What a swap is charged.
+/// Fee of a swap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fee {
-    /// One share of the amount in, 18 decimals.
+    /// A constant share of the amount in, 18 decimals.
     Static(U256),
-    /// Balancer's StableSurge hook: more when the trade pushes the pool further from balance than the threshold.
+    /// Balancer's StableSurge hook: a higher fee if the trade unbalances the pool beyond the threshold.
     StableSurge {
-        /// The share when the pool does not surge, 18 decimals.
+        /// Fee without a surge, 18 decimals.
         static_wad: U256,
-        /// The share at full imbalance, 18 decimals.
+        /// Fee at full imbalance, 18 decimals.
         most_wad: U256,
-        /// Imbalance above which it surges, 18 decimals.
+        /// Imbalance above which the fee surges, 18 decimals.
         threshold_wad: U256,
     },
 }
 
-/// A pool at one moment: rates read, yield fees taken, amplification worked out.
+/// A pool at one moment, with current rates, yield fees deducted and the amplification evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Live {
-    /// Live balances: 18 decimals, rates applied.
+    /// Live balances: 18 decimals, including rates.
     pub balances: ArrayVec<U256, MAX_COINS>,
     /// `10^(18 − decimals)` for each coin.
     pub factors: ArrayVec<U256, MAX_COINS>,
     /// Each coin's rate, 18 decimals.
     pub rates: ArrayVec<U256, MAX_COINS>,
-    /// The fee on the amount in.
+    /// Fee on the amount in.
     pub fee: Fee,
-    /// The pool's own curve.
+    /// The pool's curve.
     pub curve: Curve,
 }
 
-/// What the vault pays, and the fee that it charged for it.
+/// Output of a swap, and its fee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Paid {
-    /// Amount out, atomic units.
+    /// Amount out in atomic units.
     pub amount_out: U256,
-    /// The fee in the coin in, atomic units, rounded down.
+    /// Fee in the coin in, in atomic units, rounded down.
     pub fee: U256,
 }
 
-/// A rate that is not a whole number, one up. Source: `ScalingHelpers.computeRateRoundUp`.
+/// Adds one to a rate that is not a whole number. Source: `ScalingHelpers.computeRateRoundUp`.
 fn rate_up(rate: U256) -> U256 {
     if (rate % ONE).is_zero() { rate } else { rate.saturating_add(U256::ONE) }
 }
@@ -65,13 +65,14 @@ fn least(amount: U256) -> Result<U256, Revert> {
 }
 
 impl Live {
-    /// What a swap of `amount_in` pays, in atomic units. Source: `Vault.swap`.
+    /// Computes a swap of `amount_in`, in atomic units, with the vault's rounding. Source: `Vault.swap`.
     ///
     /// # Errors
-    /// - [`SwapError::ZeroOutput`] when the vault refuses the amount as too small, or would pay nothing.
-    /// - [`SwapError::LimitExceeded`] beyond what the pool lets through in one trade.
-    /// - [`SwapError::UnknownCoin`] for a coin that the pool has not.
-    /// - [`SwapError::Overflow`] where the contract's arithmetic reverts, [`SwapError::Closed`] where it does not converge.
+    /// - [`SwapError::ZeroOutput`] if the amount is below the vault's minimum, or the output rounds to zero.
+    /// - [`SwapError::LimitExceeded`] beyond the pool's limit for one trade.
+    /// - [`SwapError::UnknownCoin`] for a coin that the pool does not have.
+    /// - [`SwapError::Overflow`] where the contract's arithmetic reverts, [`SwapError::Closed`] where it does not
+    ///   converge.
     pub fn swap(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
         self.pay(coin_in, coin_out, amount_in).map(|paid| paid.amount_out)
     }
@@ -83,7 +84,7 @@ impl Live {
         if paid.amount_out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(paid) }
     }
 
-    /// The amount in that a swap for exactly `amount_out` asks, in atomic units.
+    /// Computes the input for exactly `amount_out`, in atomic units.
     ///
     /// # Errors
     /// As [`Live::swap`].
@@ -103,7 +104,7 @@ impl Live {
         }
     }
 
-    /// What one atomic unit is in 18 decimals of the pool's own scale: factor times rate.
+    /// Returns one atomic unit in 18 decimals of the pool's own scale: factor times rate.
     fn unit(&self, coin: usize) -> Result<U256, Revert> {
         self.factor(coin)?.checked_mul(self.rate(coin)?).ok_or(Revert::Arithmetic)
     }
@@ -145,7 +146,7 @@ impl Live {
         div_up(net.checked_add(fee).ok_or(Revert::Arithmetic)?, self.unit(i)?)
     }
 
-    /// The fee of a trade whose amount in is given. The hook looks at the whole amount, before the fee.
+    /// Computes the fee of a trade with a given amount in. The hook uses the whole amount, before the fee.
     fn fee_wad(&self, i: usize, j: usize, given: U256) -> Result<U256, Revert> {
         match &self.fee {
             Fee::Static(fee_wad) => Ok(*fee_wad),
@@ -156,7 +157,7 @@ impl Live {
         }
     }
 
-    /// Source: `StableSurgeHook.getSurgeFeePercentage`, `StableSurgeMedianMath`.
+    /// Computes the surge fee. Source: `StableSurgeHook.getSurgeFeePercentage`, `StableSurgeMedianMath`.
     fn surge(&self, i: usize, j: usize, amount_in: U256, amount_out: U256) -> Result<U256, Revert> {
         let Fee::StableSurge { static_wad, most_wad, threshold_wad } = &self.fee else { return Ok(U256::ZERO) };
         let mut after = self.balances.clone();
@@ -174,7 +175,7 @@ impl Live {
     }
 }
 
-/// How far balances lie from their median, as a share of their sum, 18 decimals.
+/// Computes the distance of balances from their median, as a share of their sum, 18 decimals.
 fn imbalance(balances: &[U256]) -> Result<U256, Revert> {
     let mut sorted: ArrayVec<U256, MAX_COINS> = balances.iter().copied().take(MAX_COINS).collect();
     sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! The curves of V3 pools, on live balances: 18 decimals, rates applied.
+//! Curves of V3 pools, on live balances: 18 decimals, including rates.
 
 use alloy_primitives::U256;
 use arrayvec::ArrayVec;
@@ -11,44 +11,45 @@ use super::super::{
 };
 use crate::pool::MAX_COINS;
 
-/// The scale of the amplification parameter.
+/// Scale of the amplification parameter.
 const AMP_PRECISION: U256 = U256::from_limbs([1_000, 0, 0, 0]);
-/// The largest share of a balance that one trade of a weighted pool brings in or takes out: 30%.
+/// Maximum share of a balance that one trade of a weighted pool adds or removes: 30%.
 const MAX_RATIO: U256 = U256::from_limbs([300_000_000_000_000_000, 0, 0, 0]);
-/// How many times the smallest balance the largest may be, in stable pools that check it.
+/// Maximum ratio of the largest to the smallest balance, in stable pools that check it.
 const MAX_IMBALANCE: U256 = U256::from_limbs([10_000, 0, 0, 0]);
-/// Rounds after which the contracts give up.
+/// Maximum iterations of the contracts' loops.
 const MAX_ROUNDS: usize = 255;
 
-/// Which release of the pool's code is deployed.
+/// Release of the pool's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Generation {
     /// The first releases (weighted of December 2024, stable v1 and v2): no bounds on balances.
     First,
-    /// Later: a weighted pool counts one unit more of the coin in and keeps least balances; a stable one bounds the imbalance.
+    /// Later releases: a weighted pool counts one unit more of the coin in and has minimum balances; a stable pool
+    /// bounds the imbalance.
     Guarded,
 }
 
-/// A pool's own curve.
+/// The pool's curve.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a box would be made for every quote")]
 pub enum Curve {
     /// Constant product with a power for each coin.
     Weighted {
-        /// Each coin's share of the value, 18 decimals; they sum to one.
+        /// Weight of each coin, 18 decimals; they sum to one.
         weights: ArrayVec<U256, MAX_COINS>,
-        /// Least live balances that a swap may leave, 18 decimals; empty for none.
+        /// Minimum live balances after a swap, 18 decimals; empty if there are none.
         least_balances: ArrayVec<U256, MAX_COINS>,
-        /// Which release.
+        /// Code release.
         generation: Generation,
     },
     /// Curve's invariant.
     Stable {
         /// Amplification at the time of the swap, times 1,000.
         amp_times_1000: U256,
-        /// Which release.
+        /// Code release.
         generation: Generation,
     },
 }
@@ -62,7 +63,7 @@ fn add(a: U256, b: U256) -> Result<U256, Revert> {
 }
 
 impl Curve {
-    /// The amount out for an amount in, both scaled. Source: `WeightedPool.onSwap`, `StablePool.onSwap`.
+    /// Computes the amount out for an amount in, both scaled. Source: `WeightedPool.onSwap`, `StablePool.onSwap`.
     pub(super) fn out_given_in(&self, balances: &[U256], i: usize, j: usize, amount: U256) -> Result<U256, Revert> {
         match self {
             Self::Weighted { weights, least_balances, generation } => {
@@ -77,7 +78,7 @@ impl Curve {
         }
     }
 
-    /// The amount in for an amount out, both scaled and without the fee.
+    /// Computes the amount in for an amount out, both scaled and without the fee.
     pub(super) fn in_given_out(&self, balances: &[U256], i: usize, j: usize, amount: U256) -> Result<U256, Revert> {
         match self {
             Self::Weighted { weights, least_balances, generation } => {
@@ -93,7 +94,7 @@ impl Curve {
     }
 }
 
-/// A weighted pool's parameters.
+/// Parameters of a weighted pool.
 struct Weighted<'a> {
     weights: &'a [U256],
     least_balances: &'a [U256],
@@ -172,8 +173,8 @@ fn stable_in(amp: U256, balances: &[U256], i: usize, j: usize, amount: U256) -> 
     add(sub(needed, at(balances, i)?)?, U256::ONE)
 }
 
-/// The balance of one coin that the invariant asks for, given the others; rounded up. V3 multiplies by the precision before it
-/// divides, where V2 does so after. Source: `StableMath.computeBalance`.
+/// Computes the balance of one coin from the invariant and the others, rounded up. V3 multiplies by the precision
+/// before the division, V2 after it. Source: `StableMath.computeBalance`.
 fn balance_given_invariant(amp: U256, balances: &[U256], invariant: U256, coin: usize) -> Result<U256, Revert> {
     let coefficients = || {
         let count = U256::from(balances.len());

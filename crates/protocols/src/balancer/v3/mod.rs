@@ -1,7 +1,8 @@
-//! Balancer V3: pools of the third vault, which scales, charges fees and rounds, and asks the pool only for its curve.
+//! Balancer V3: pools of the V3 vault. The vault scales, charges fees and rounds, and asks the pool only for its curve.
 //!
-//! Amounts enter the pool's curve in 18 decimals of the coin's own unit of account: `amount × 10^(18 − decimals) × rate`. The fee is
-//! taken from the scaled amount in. Everything that leaves the vault is rounded down, once more where a rate is not a whole number.
+//! Amounts enter the curve in 18 decimals, with the rate applied: `amount × 10^(18 − decimals) × rate`. The fee is
+//! deducted from the scaled amount in. Every amount that leaves the vault is rounded down, and once more if a rate is
+//! not a whole number.
 
 pub mod buffer;
 mod cold;
@@ -22,5 +23,5 @@ pub use maths::{Curve, Generation};
 pub use state::{After, Amplification, Coin, PoolKind, State};
 pub use step::OPCODE;
 
-/// Amounts, in 18 decimals, below which the vault refuses to trade: `_MINIMUM_TRADE_AMOUNT` of the mainnet vault.
+/// Minimum trade of the mainnet vault, in 18 decimals: `_MINIMUM_TRADE_AMOUNT`.
 pub const MINIMUM_TRADE_SCALED18: u64 = 1_000_000;

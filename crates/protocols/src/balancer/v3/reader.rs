@@ -1,4 +1,4 @@
-//! Reads a pool of the vault in one round, and the vaults that its rates follow from in as many as these take.
+//! Reads a pool of the V3 vault in one round, and the vaults on which its rates depend in further rounds.
 
 use std::sync::Arc;
 
@@ -53,15 +53,15 @@ sol! {
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
-/// Reads one pool.
+/// Reader of one pool.
 pub(super) struct PoolReader {
     pool: Discovered,
     asked: Vec<Question>,
-    /// As it was read before: what never changes is taken from there.
+    /// State of an earlier reading, from which constants are reused.
     was: Option<Arc<State>>,
-    /// The vaults that rates follow from.
+    /// Vaults on which rates depend.
     followed: FollowedReader,
-    /// The pool itself as it was read, when, and which of its coins have providers.
+    /// State of the pool itself and its time; coins with rate providers.
     itself: Option<(State, u64)>,
     rated: ArrayVec<bool, MAX_COINS>,
 }
@@ -78,12 +78,13 @@ impl PoolReader {
         }
     }
 
-    /// A reader that knows what never changes from an earlier reading.
+    /// Returns a reader that reuses the constants of an earlier reading.
     pub(super) fn again(pool: &Discovered, was: &Arc<State>) -> Self {
         Self::knowing(pool, was, |_| false)
     }
 
-    /// A reader, of one round, for a block without a log that matters: vaults of which logs tell everything are as they were.
+    /// Returns a one-round reader for a block without a relevant log: vaults whose logs reveal every change are
+    /// unchanged.
     pub(super) fn each_block(pool: &Discovered, was: &Arc<State>) -> Self {
         Self::knowing(pool, was, |vault| !vault.reads_each_block())
     }
@@ -115,7 +116,7 @@ impl PoolReader {
             }
         } else {
             asked.push(ask(pool, &getAmplificationStateCall {}));
-            // a hook that is not the pool's knows nothing of it
+            // ask every modelled hook; one that is not the pool's does not know the pool
             for hook in STABLE_SURGE_HOOKS {
                 asked.push(ask(hook, &getSurgeThresholdPercentageCall { pool }));
                 asked.push(ask(hook, &getMaxSurgeFeePercentageCall { pool }));
@@ -128,13 +129,13 @@ impl PoolReader {
         asked
     }
 
-    /// The factories of its product.
+    /// Returns the factories of the product.
     fn factories(&self) -> impl Iterator<Item = &'static (Address, Product, Generation)> {
         let product = self.pool.product;
         FACTORIES.iter().filter(move |(_, of, _)| *of == product)
     }
 
-    /// The pool itself, and the time of the block.
+    /// Decodes the pool's state, and the block's time.
     fn understand(&mut self, answers: &mut Answers<'_>) -> Result<(State, u64), DecodeError> {
         let info = answers.next::<getPoolTokenInfoCall>()?;
         let rates = answers.next::<getPoolTokenRatesCall>()?;
@@ -157,9 +158,9 @@ impl PoolReader {
                 generation = Some(*release);
             }
         }
-        let generation = generation.ok_or_else(|| self.impossible("not made by a factory whose pools are known"))?;
+        let generation = generation.ok_or_else(|| self.impossible("not created by a known factory"))?;
         if !hooks.modelled() {
-            return Err(self.impossible("it has a hook that is not known"));
+            return Err(self.impossible("it has an unknown hook"));
         }
         let n = self.pool.coins.len();
         let lengths =
@@ -169,7 +170,7 @@ impl PoolReader {
             || rates.decimalScalingFactors.len() != n
             || n > MAX_COINS
         {
-            return Err(self.impossible("other coins than those that it announced"));
+            return Err(self.impossible("other coins than announced"));
         }
         let coins = (0..n).map(|k| Coin {
             balance: info.balancesRaw[k],
@@ -223,12 +224,12 @@ impl PoolReader {
         }))
     }
 
-    /// The static fee, or what the hook makes of it.
+    /// Decodes the static fee, or the hook's parameters.
     fn fee(&self, config: &PoolConfig, hooks: &InSwaps, answers: &mut Answers<'_>) -> Result<Fee, DecodeError> {
         let static_wad = config.staticSwapFeePercentage;
         let mut fee = Fee::Static(static_wad);
         if self.pool.product == Product::BalancerV3Weighted {
-            return if hooks.for_the_fee { Err(self.impossible("it has a hook that is not known")) } else { Ok(fee) };
+            return if hooks.for_the_fee { Err(self.impossible("it has an unknown hook")) } else { Ok(fee) };
         }
         for hook in STABLE_SURGE_HOOKS {
             let said = (
@@ -239,10 +240,10 @@ impl PoolReader {
                 continue;
             }
             let (Some(threshold_wad), Some(most_wad)) = said else {
-                return Err(self.impossible("a hook that does not say when it surges"));
+                return Err(self.impossible("a hook without its surge parameters"));
             };
             if threshold_wad >= WAD || most_wad > WAD {
-                return Err(self.impossible("a surge beyond everything"));
+                return Err(self.impossible("a surge fee above 100%"));
             }
             fee = Fee::StableSurge { static_wad, most_wad, threshold_wad };
         }
@@ -274,7 +275,7 @@ impl StateReader for PoolReader {
         let followed = self.followed.followed(rate, timestamp).map_err(|what| self.impossible(what))?;
         state.followed = followed.into();
         for followed in state.followed.iter() {
-            // what follows is not kept, so that a pool with which nothing happens is the same in every block
+            // a rate that follows from a vault is not stored, so an untouched pool has the same state in every block
             if let Some(coin) = state.coins.get_mut(usize::from(followed.coin)) {
                 coin.rate = WAD;
             }

@@ -1,4 +1,4 @@
-//! What the vault keeps of a pool, and the pool that a swap sees at a time.
+//! The vault's state of a pool, and its evaluation at a time.
 
 use std::sync::Arc;
 
@@ -19,49 +19,50 @@ use crate::{RouteState, Sale, SwapError, pool::MAX_COINS};
 /// One coin of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coin {
-    /// What the vault holds of it for the pool, in atomic units.
+    /// Balance in the vault, in atomic units.
     pub balance: U256,
-    /// Its live balance when the vault last wrote it, 18 decimals: what yield fees are reckoned from.
+    /// Live balance when the vault last stored it, 18 decimals: the base of yield fees.
     pub last_live: U256,
     /// `10^(18 − decimals)`.
     pub factor: U256,
-    /// Its rate, 18 decimals, as its rate provider said at the block that was read; one without a provider, and where it follows.
+    /// Rate, 18 decimals: the provider's answer at the block of the reading. One for a coin without a provider, and for
+    /// a coin whose rate follows from a vault.
     pub rate: U256,
     /// Whether growth of its rate pays a fee to the protocol.
     pub pays_yield_fee: bool,
 }
 
-/// A pool's curve as it is stored.
+/// Stored curve of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a box would be made for every quote")]
 pub enum PoolKind {
     /// Fixed weights.
     Weighted {
-        /// Each coin's share of the value, 18 decimals.
+        /// Weight of each coin, 18 decimals.
         weights: ArrayVec<U256, MAX_COINS>,
-        /// Least live balances, 18 decimals; empty for none.
+        /// Minimum live balances, 18 decimals; empty if there are none.
         least_balances: ArrayVec<U256, MAX_COINS>,
     },
     /// Curve's invariant with an amplification that may ramp.
     Stable(Amplification),
 }
 
-/// An amplification that moves in a straight line from one value to another.
+/// An amplification that changes linearly from one value to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amplification {
     /// Value at the start, times 1,000.
     pub start_value: u64,
     /// Value at the end, times 1,000.
     pub end_value: u64,
-    /// Start of the ramp, unix seconds.
+    /// Start of the ramp, in unix seconds.
     pub start_time: u64,
-    /// End of the ramp, unix seconds.
+    /// End of the ramp, in unix seconds.
     pub end_time: u64,
 }
 
 impl Amplification {
-    /// The value at a time, times 1,000. Source: `StablePool._getAmplificationParameter`.
+    /// Computes the value at a time, times 1,000. Source: `StablePool._getAmplificationParameter`.
     pub fn at(&self, now: u64) -> U256 {
         if now >= self.end_time || self.end_time <= self.start_time {
             return U256::from(self.end_value);
@@ -74,52 +75,52 @@ impl Amplification {
     }
 }
 
-/// What a V3 pool's swap depends on.
+/// State that a V3 pool's swap depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The pool's address, which the vault's events name.
+    /// Address of the pool, which the vault's events name.
     pub pool: Address,
-    /// The coins in the vault's order.
+    /// Coins in the vault's order.
     pub coins: ArrayVec<Coin, MAX_COINS>,
     /// The pool's curve.
     pub kind: PoolKind,
-    /// Which release of the pool's code.
+    /// Release of the pool's code.
     pub generation: Generation,
-    /// What a swap is charged.
+    /// Fee of a swap.
     pub fee: Fee,
-    /// The share of swap fees that leaves the pool, 18 decimals.
+    /// Share of swap fees that leaves the pool, 18 decimals.
     pub aggregate_swap_fee_wad: U256,
-    /// The share of yield that leaves the pool, 18 decimals.
+    /// Share of yield that leaves the pool, 18 decimals.
     pub aggregate_yield_fee_wad: U256,
-    /// Whether the vault or the pool is paused, or nothing was put into it yet: nothing trades.
+    /// Whether the vault or the pool is paused, or the pool was never initialised: then nothing trades.
     pub paused: bool,
-    /// Whether the pool is in recovery mode: it trades, and no fee leaves it.
+    /// Whether the pool is in recovery mode: it trades, but no fee leaves it.
     pub recovery: bool,
     /// Whether any coin has a rate provider.
     pub rated: bool,
-    /// The coins whose rates follow from vaults that are understood.
+    /// Coins whose rates follow from modelled vaults.
     pub followed: Arc<[Followed]>,
 }
 
-/// Balances that a swap left: for each coin, atomic units, and live in 18 decimals.
+/// Balances after a swap: for each coin in atomic units, and live in 18 decimals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct After(pub ArrayVec<(U256, U256), MAX_COINS>);
 
 impl State {
-    /// Whether a swap may pay something else only because time has passed.
+    /// Tells whether the output can change with time alone.
     pub fn depends_on_time(&self) -> bool {
         self.rated || matches!(&self.kind, PoolKind::Stable(ramp) if ramp.start_value != ramp.end_value)
     }
 
-    /// Whether others than the vault and the pool decide what it pays: providers of rates, a hook.
-    pub fn is_told_by_others(&self) -> bool {
+    /// Tells whether other contracts than the vault and the pool affect the output: rate providers, a hook.
+    pub fn depends_on_other_contracts(&self) -> bool {
         self.rated || matches!(self.fee, Fee::StableSurge { .. })
     }
 
-    /// What no pool can be in, in words.
+    /// Checks that the state is possible.
     ///
     /// # Errors
-    /// The first thing found.
+    /// Describes the first violation.
     pub fn validate(&self) -> Result<(), &'static str> {
         let n = self.coins.len();
         let one = U256::from(10).pow(U256::from(18));
@@ -136,20 +137,22 @@ impl State {
         match () {
             () if n < 2 => Err("fewer than two coins"),
             () if !lists => Err("lists of different lengths"),
-            () if fee_wad >= one => Err("a fee of everything"),
-            () if self.aggregate_swap_fee_wad > one || self.aggregate_yield_fee_wad > one => Err("more than all fees"),
-            () if self.followed.iter().any(|followed| usize::from(followed.coin) >= n) => Err("a rate of no coin"),
+            () if fee_wad >= one => Err("a fee of 100% or more"),
+            () if self.aggregate_swap_fee_wad > one || self.aggregate_yield_fee_wad > one => {
+                Err("a fee share above 100%")
+            }
+            () if self.followed.iter().any(|followed| usize::from(followed.coin) >= n) => Err("a rate without a coin"),
             () if self.coins.iter().any(|coin| coin.rate.is_zero() || coin.factor.is_zero()) => Err("a rate of zero"),
             () => Ok(()),
         }
     }
 
-    /// The pool in a block, as the curves of the optimiser see it; `None` while it is closed.
+    /// Returns the pool in a block, for the optimiser's curves; `None` while it is closed.
     pub(super) fn now(&self, at: &ExecutionBlock) -> Option<Live> {
         if self.paused { None } else { self.live(at, &RouteState::default()).ok().map(|(live, _)| live) }
     }
 
-    /// What a swap costs.
+    /// Returns the gas units of a swap.
     pub(super) fn gas_units(&self) -> u64 {
         let base = match &self.kind {
             PoolKind::Weighted { .. } => gas::WEIGHTED_SWAP_GAS_UNITS,
@@ -165,7 +168,7 @@ impl State {
             + surge
     }
 
-    /// What a swap through the vault pays, on the balances that an earlier swap of the route left, if any.
+    /// Computes a step through the vault, on the balances after an earlier swap of the route, if any.
     ///
     /// # Errors
     /// As [`State::swap`].
@@ -183,7 +186,7 @@ impl State {
         Ok(crate::Swap { amount_out, gas_units: self.gas_units(), after: crate::After::BalancerV3(after) })
     }
 
-    /// The state with the balances of `after`.
+    /// Returns the state with the balances of `after`.
     #[must_use]
     pub fn with(&self, after: &After) -> Self {
         let mut state = self.clone();
@@ -199,7 +202,7 @@ impl State {
         !followed && self.coins.get(coin).is_some_and(|coin| coin.rate != ONE)
     }
 
-    /// Each coin's rate at a time: of its vault where it follows from one, as it was told otherwise.
+    /// Returns each coin's rate at a time: from its vault, or as read.
     fn rates(&self, at: &ExecutionBlock, route: &RouteState) -> Result<ArrayVec<U256, MAX_COINS>, Revert> {
         let mut rates: ArrayVec<U256, MAX_COINS> = self.coins.iter().map(|coin| coin.rate).collect();
         for followed in self.followed.iter() {
@@ -209,7 +212,8 @@ impl State {
         Ok(rates)
     }
 
-    /// The pool at a time, after the yield fees that the vault takes before every swap, and the balances that this leaves.
+    /// Returns the pool at a time, after the yield fees that the vault deducts before every swap, and the resulting
+    /// balances.
     fn live(&self, at: &ExecutionBlock, route: &RouteState) -> Result<(Live, ArrayVec<U256, MAX_COINS>), Revert> {
         let scaled = |coin: &Coin, rate: U256, balance: U256| {
             mul_down(balance.checked_mul(coin.factor).ok_or(Revert::Arithmetic)?, rate)
@@ -244,7 +248,7 @@ impl State {
         Ok((Live { balances, factors, rates, fee: self.fee.clone(), curve }, raw))
     }
 
-    /// What a swap pays at a time, and the balances afterwards.
+    /// Computes a swap at a time, and the balances afterwards.
     ///
     /// # Errors
     /// [`SwapError::Closed`] while paused, otherwise as [`Live::swap`].
@@ -258,7 +262,7 @@ impl State {
         self.swap_in(at, &RouteState::default(), Sale { coin_in, coin_out, amount_in })
     }
 
-    /// As [`State::swap`], after what a route did to vaults whose worth the pool asks for.
+    /// Computes a swap like [`State::swap`], after a route's trades with vaults whose rates the pool requests.
     fn swap_in(&self, at: &ExecutionBlock, route: &RouteState, sale: Sale) -> Result<(U256, After), SwapError> {
         let Sale { coin_in, coin_out, amount_in } = sale;
         if self.paused {

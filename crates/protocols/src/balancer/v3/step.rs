@@ -1,4 +1,4 @@
-//! The step through the vault.
+//! Encoding of the step through the V3 vault.
 
 use alloy_primitives::Address;
 
@@ -7,10 +7,10 @@ use crate::{
     step::{Funding, Receivers},
 };
 
-/// Opcode of a step through a pool of Balancer's third vault.
+/// Opcode of a step through a pool of Balancer's V3 vault.
 pub const OPCODE: u8 = 0x31;
 
-/// Operand: the pool. The vault calls back for its input.
+/// Encodes the step. Operand: the pool. The vault calls back for its input.
 pub(crate) fn step_code(pool: Address) -> StepCode {
     let code = StepCode::bare(OPCODE).with(pool.as_slice());
     StepCode { receivers: Receivers::Anyone, funding: Funding::Straight, ..code }

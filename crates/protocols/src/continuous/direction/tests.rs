@@ -52,6 +52,21 @@ proptest! {
     }
 
     #[test]
+    fn an_amount_short_of_the_last_gas_passes_less(d in arb_direction(), share in 0.0_f64..1.2) {
+        let amount_in = d.capacity_in() * share;
+        let passed = |amount_in: f64| d.quote(amount_in).1;
+        match d.before_last_gas(amount_in) {
+            None => prop_assert_eq!(passed(amount_in), 0.0),
+            Some(stop) => {
+                prop_assert!(stop <= amount_in * (1.0 + 1e-12));
+                prop_assert!(passed(stop * (1.0 - 1e-9)) < passed(amount_in));
+                let beyond = (stop * (1.0 + 1e-9)).min(amount_in);
+                prop_assert_eq!(passed(beyond.max(stop)), passed(amount_in), "all of the gas is that of the last stretches passed");
+            }
+        }
+    }
+
+    #[test]
     fn the_most_earned_covers_every_amount_with_its_gas(
         d in arb_direction(), tilt in 0.5_f64..1.2, share in 0.01_f64..2.0, gas in 0.0_f64..0.02, tick in 0.0_f64..0.02,
     ) {

@@ -1,24 +1,24 @@
 //! Newton's method for the CryptoSwap invariant, shared by all pools that use it.
 //!
-//! `K·Dⁿ⁻¹·Σx + Πx = K·Dⁿ + (D/n)ⁿ` with `K = A·K₀·γ² / (γ + 1 − K₀)²` and `K₀ = Πx·nⁿ / Dⁿ`. All in 18 decimals; the
-//! amplification carries `nⁿ` and the factor [`A_MULTIPLIER`].
+//! `K·Dⁿ⁻¹·Σx + Πx = K·Dⁿ + (D/n)ⁿ` with `K = A·K₀·γ² / (γ + 1 − K₀)²` and `K₀ = Πx·nⁿ / Dⁿ`. All values have 18
+//! decimals; the amplification includes `nⁿ` and the factor [`A_MULTIPLIER`].
 
 use alloy_primitives::U256;
 
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require, sub};
 
-/// What every CryptoSwap pool's amplification is multiplied by.
+/// Scale of every CryptoSwap pool's amplification.
 pub(crate) const A_MULTIPLIER: U256 = int(10_000);
-/// 10¹⁴: one over the relative precision at which the loops stop.
+/// 10¹⁴: the inverse of the loops' relative precision.
 const E14: U256 = int(100_000_000_000_000);
 /// 10¹⁶.
 pub(crate) const E16: U256 = int(10_000_000_000_000_000);
-/// 10¹⁷: the least invariant.
+/// 10¹⁷: the minimum invariant.
 const E17: U256 = int(100_000_000_000_000_000);
 /// 2·10¹⁸.
 const TWO: U256 = int(2_000_000_000_000_000_000);
 
-/// A pool's amplification and gamma in a block.
+/// Amplification and gamma of a pool in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Amplification times `nⁿ` and [`A_MULTIPLIER`].
@@ -27,29 +27,29 @@ pub(crate) struct Shape {
     pub(crate) gamma: U256,
 }
 
-/// How often the loops of a swap go round, and what else it does only now and then: what its gas depends on.
+/// Iteration counts and occasional work of a swap, which determine its gas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rounds {
-    /// For the invariant.
+    /// Iterations for the invariant.
     pub invariant: u64,
-    /// For a balance.
+    /// Iterations for a balance.
     pub balance: u64,
-    /// For a geometric mean.
+    /// Iterations for a geometric mean.
     pub mean: u64,
-    /// For the weight of an average, in the pools of 2021.
+    /// Iterations for the weight of an average, in the pools of 2021.
     pub power: u64,
-    /// Searches for a balance that show a price, where the swap is too small to.
+    /// Balance searches to determine a price, for swaps that are too small to show it.
     pub probes: u64,
-    /// How often another price scale is tried.
+    /// Trials of another price scale.
     pub moves: u64,
-    /// How often one may be tried, which cannot be known.
+    /// Possible trials of another price scale, where it is unknown whether they happen.
     pub maybe_moves: u64,
-    /// How often the pool notes that it is about to move its price scale.
+    /// Times that the pool records the start of a price scale move.
     pub begins: u64,
 }
 
 impl Rounds {
-    /// Where it cannot be known whether another price scale is tried, which profits would pay for.
+    /// Counts a possible trial of another price scale, which profits would pay for.
     pub(crate) fn suppose_move(&mut self) {
         self.maybe_moves += 1;
     }
@@ -60,31 +60,31 @@ pub(crate) fn e20() -> U256 {
     E16.wrapping_mul(A_MULTIPLIER)
 }
 
-/// Reverts unless the invariant is one that a pool can have: 0.1 to 10¹⁵.
+/// Returns an error unless the invariant is in the contract's range: 0.1 to 10¹⁵.
 pub(crate) fn require_safe_d(d: U256) -> Maths<()> {
     require(d >= E17 && d <= WAD.wrapping_mul(int(1_000_000_000_000_000)))
 }
 
-/// Reverts unless `x / D` is from 0.01 to 100, both scaled by `part`.
+/// Returns an error unless `x / D` is from 0.01 to 100, both scaled by `part`.
 pub(crate) fn require_near(x: U256, d: U256, part: U256) -> Maths<()> {
     let fraction = mul_div(x, WAD, d)?;
     require(fraction >= E16.wrapping_div(part) && fraction <= e20().wrapping_div(part))
 }
 
-/// `|γ + 1 − K₀| + 1` in units of 10⁻¹⁸.
+/// Computes `|γ + 1 − K₀| + 1` in units of 10⁻¹⁸.
 fn distance(gamma: U256, k0: U256) -> Maths<U256> {
     add(add(gamma, WAD)?.abs_diff(k0), U256::ONE)
 }
 
 impl Shape {
-    /// `D·g² / (γ²·A)`, rounded after each factor as the contracts do.
+    /// Computes `D·g² / (γ²·A)`, rounded after each factor like the contracts.
     fn slope_term(&self, d: U256, g: U256) -> Maths<U256> {
         let first = div(mul(WAD, d)?, self.gamma)?;
         let second = div(mul(first, g)?, self.gamma)?;
         div(mul(mul(second, g)?, A_MULTIPLIER)?, self.amp)
     }
 
-    /// One round for the invariant of `n` balances whose sum is `sum`.
+    /// Computes one iteration for the invariant of `n` balances with this sum.
     fn next_d(&self, d: U256, k0: U256, sum: U256, n: U256) -> Maths<U256> {
         let g = distance(self.gamma, k0)?;
         let mul1 = self.slope_term(d, g)?;
@@ -102,7 +102,8 @@ impl Shape {
         if plus > minus { sub(plus, minus) } else { Ok(sub(minus, plus)? >> 1) }
     }
 
-    /// The invariant, from a first guess; `k0` is the product term at an invariant, rounded as the pool rounds it.
+    /// Computes the invariant from a first guess; `k0` returns the product term at an invariant, with the pool's
+    /// rounding.
     pub(crate) fn settle_d<const N: usize>(
         &self,
         x: &[U256; N],
@@ -127,7 +128,7 @@ impl Shape {
     }
 }
 
-/// The search for one balance when the others and the invariant are known.
+/// Search for one balance, given the others and the invariant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BalanceSearch {
     pub(crate) d: U256,
@@ -136,16 +137,16 @@ pub(crate) struct BalanceSearch {
     pub(crate) k0_others: U256,
     /// Sum of the known balances.
     pub(crate) sum_others: U256,
-    /// The largest of them.
+    /// Largest known balance.
     pub(crate) largest: U256,
     /// First guess.
     pub(crate) first: U256,
-    /// The pools of XAUT and EUROC add the one before they divide.
+    /// Whether to add one before the division, as the XAUT and EUROC pools do.
     pub(crate) loose_slope: bool,
 }
 
 impl BalanceSearch {
-    /// One round from `y`, and whether the contract then tests for rest.
+    /// Computes one iteration from `y`, and tells whether the contract then tests for convergence.
     fn next(&self, shape: &Shape, y: U256) -> Maths<(U256, bool)> {
         let k0 = mul_div(mul(self.k0_others, y)?, self.coins, self.d)?;
         let sum = add(self.sum_others, y)?;
@@ -163,7 +164,7 @@ impl BalanceSearch {
         Ok((plus.checked_sub(minus).unwrap_or(y >> 1), true))
     }
 
-    /// The balance.
+    /// Computes the balance.
     pub(crate) fn settle(&self, shape: &Shape, rounds: &mut Rounds) -> Maths<U256> {
         let limit = (self.largest.wrapping_div(E14)).max(self.d.wrapping_div(E14)).max(int(100));
         let mut y = self.first;

@@ -1,4 +1,4 @@
-//! What can be said of a price scale before a swap, and of one that stays where it is.
+//! Predictions about the price scale before a swap, and conditions under which it stays.
 
 use alloy_primitives::U256;
 
@@ -7,8 +7,8 @@ use super::swap::CryptoAfter;
 use crate::curve::arith::{Maths, WAD, add, int, mul, mul_div};
 
 impl State {
-    /// Whether a swap will look for another price scale, judged by the profits before it and, where it is known, by how far
-    /// the average is: what gas depends on, not what is paid.
+    /// Tells whether a swap will try another price scale, judged by the profits before it and, if known, by the
+    /// distance of the average. It affects gas, not amounts.
     pub(crate) fn seeks_scale(&self) -> bool {
         let Some(now) = &self.repricing else { return false };
         if !Self::affords_move(now.virtual_price, now).unwrap_or(false) {
@@ -18,16 +18,16 @@ impl State {
         self.distance_and_step(now, &oracle).is_ok_and(|(norm, step)| norm > step)
     }
 
-    /// Whether the pool has noted, in a swap before, that it is about to move its price scale. Where that is not read: whether profits paid
-    /// for it then, which is what gas supposes.
+    /// Tells whether a move of the price scale is in progress, as an earlier swap recorded. If that was not read:
+    /// whether profits paid for it then, which the gas estimate assumes.
     pub(super) fn is_under_way(&self) -> bool {
         let Some(now) = &self.repricing else { return false };
         now.not_adjusted.unwrap_or_else(|| Self::affords_move(now.virtual_price, now).unwrap_or(false))
     }
 
-    /// Whether swaps of one block that end like this leave the price scale where it is in whatever second the block is made: profits
-    /// do not afford a move and none is under way, or the averages, which go from what is stored to the prices before these swaps,
-    /// are near on all of the way.
+    /// Tells whether swaps of one block that end in this state leave the price scale unchanged, whatever the block's
+    /// timestamp. So either profits do not afford a move and none is in progress, or the averages stay near the scale
+    /// all the way from the stored values to the prices before these swaps.
     pub(crate) fn keeps_its_scale(&self, after: &CryptoAfter) -> bool {
         let Some(before) = &self.repricing else { return false };
         let affords = Self::affords_move(after.repricing.virtual_price, &after.repricing).unwrap_or(true);
@@ -35,7 +35,8 @@ impl State {
         after.price_scale == self.price_scale && ((!affords && idle) || self.stays_near(before).unwrap_or(false))
     }
 
-    /// Whether tricrypto2 takes every average between the stored one and the last prices to be near: then it never moves.
+    /// Tells whether tricrypto2 considers every average between the stored one and the last prices as near; then the
+    /// scale never moves.
     fn stays_near(&self, before: &Repricing) -> Maths<bool> {
         let (Kind::Tricrypto, Some(oracle)) = (self.kind, before.price_oracle) else { return Ok(false) };
         let mut square = U256::ZERO;

@@ -1,11 +1,11 @@
-//! The marginal price of the CryptoSwap invariant, as the next generation records it after each swap.
+//! Marginal price of the CryptoSwap invariant, which the next generation records after each swap.
 
 use alloy_primitives::U256;
 
 use super::newton::{A_MULTIPLIER, Shape};
 use crate::curve::arith::{Maths, WAD, add, div, int, mul, mul_div, sub};
 
-/// What the prices of all coins share.
+/// Common terms of the prices of all coins.
 pub(crate) struct Terms {
     x0: U256,
     d: U256,
@@ -16,7 +16,7 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// From the balance of coin 0, the invariant and the product term in 36 decimals.
+    /// Builds the terms from the balance of coin 0, the invariant and the product term, in 36 decimals.
     pub(crate) fn new(shape: &Shape, x0: U256, d: U256, k0: U256) -> Maths<Self> {
         let e36 = WAD.wrapping_mul(WAD);
         let cubed = mul_div(mul_div(mul(int(2), k0)?, k0, e36)?, k0, e36)?;
@@ -35,7 +35,7 @@ impl Terms {
         add(self.g_k0, mul_div(mul_div(self.nnag2, x, self.d)?, self.k0, e36)?)
     }
 
-    /// Coin 0 for one of the coin that has balance `x`, over its price scale.
+    /// Computes the price in coin 0 of the coin with balance `x`, relative to its price scale.
     pub(crate) fn price(&self, x: U256) -> Maths<U256> {
         let numerator = mul(mul_div(self.x0, self.of(x)?, x)?, WAD)?;
         div(numerator, self.denominator)

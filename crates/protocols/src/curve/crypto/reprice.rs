@@ -1,4 +1,4 @@
-//! How a CryptoSwap pool moves its price scale after a swap: `tweak_price`.
+//! Move of a CryptoSwap pool's price scale after a swap: `tweak_price`.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -10,7 +10,7 @@ use super::{three, two};
 use crate::SwapError;
 use crate::curve::arith::{Fault, Maths, WAD, add, div, int, mul, mul_div, require, sub};
 
-/// The swap that was made.
+/// The swap that precedes the move.
 pub(super) struct Traded {
     pub(super) i: usize,
     pub(super) j: usize,
@@ -18,22 +18,22 @@ pub(super) struct Traded {
     pub(super) amount_out: U256,
     /// First guess for the invariant after it, or zero.
     pub(super) root: U256,
-    /// End of the ramp as the pool stores it while it swaps.
+    /// End of the ramp, as the pool stores it during the swap.
     pub(super) ramp_end: u64,
 }
 
-/// The pool's prices after a swap.
+/// Prices of the pool after a swap.
 pub(super) struct Repriced {
     pub(super) price_scale: [U256; 2],
     pub(super) d: U256,
     pub(super) repricing: Repricing,
 }
 
-/// Amounts up to this are too small for the 2021 pools to take a price from.
+/// Largest amount that is too small for the 2021 pools to derive a price from.
 const DUST: U256 = int(100_000);
 
 impl State {
-    /// Prices, profit and price scale after a swap; `None` where they cannot be known.
+    /// Computes prices, profit and price scale after a swap; `None` if they cannot be known.
     pub(super) fn reprice(
         &self,
         at: &ExecutionBlock,
@@ -65,12 +65,12 @@ impl State {
         })
     }
 
-    /// How many prices there are.
+    /// Returns the number of prices.
     const fn prices(&self) -> usize {
         self.kind.coins() - 1
     }
 
-    /// Moves the averages towards the last prices by the time that has passed.
+    /// Moves the averages towards the last prices by the elapsed time.
     fn average_prices(&self, at: &ExecutionBlock, now: &mut Repricing, rounds: &mut Rounds) -> Maths<()> {
         if now.last_prices_timestamp >= at.timestamp {
             return Ok(());
@@ -90,7 +90,8 @@ impl State {
         Ok(())
     }
 
-    /// Prices of this swap: the invariant's slope in the next generation, what was paid in the 2021 pools.
+    /// Computes the prices of this swap: the invariant's slope in the next generation, the paid price in the 2021
+    /// pools.
     fn prices_after(
         &self,
         shape: &Shape,
@@ -117,7 +118,7 @@ impl State {
         }
     }
 
-    /// The price of what was paid; `None` where it rounds to zero.
+    /// Computes the paid price; `None` if it rounds to zero.
     fn prices_paid(&self, traded: &Traded, before: &Repricing) -> Maths<Option<[U256; 2]>> {
         let (i, j) = (traded.i, traded.j);
         let paid_in = mul(traded.amount_in, self.precisions[i])?;
@@ -134,7 +135,7 @@ impl State {
         Ok((!price.is_zero()).then_some(prices))
     }
 
-    /// The price of a millionth of coin 0.
+    /// Computes the price of a millionth of coin 0.
     fn prices_probed(&self, shape: &Shape, xp: &[U256; 3], d: U256, rounds: &mut Rounds) -> Maths<[U256; 2]> {
         let probe = div(xp[0], int(1_000_000))?;
         let mut moved = *xp;
@@ -148,7 +149,8 @@ impl State {
         Ok(prices)
     }
 
-    /// `√` or `∛` of the balanced pool's balances in real units at an invariant and a price scale.
+    /// Computes the geometric mean (`√` or `∛`) of the balanced pool's balances in real units, at an invariant and a
+    /// price scale.
     fn balanced_mean(&self, d: U256, price_scale: &[U256; 2], rounds: &mut Rounds) -> Maths<U256> {
         let coins = |price: U256| mul_div(d, WAD, mul(int(3), price)?);
         match self.kind {
@@ -165,7 +167,7 @@ impl State {
         }
     }
 
-    /// What a share is worth at the stored invariant, 18 decimals, with this many shares.
+    /// Computes the worth of a share at the stored invariant, 18 decimals, for a total supply.
     ///
     /// # Errors
     /// [`SwapError`] where the contract reverts.
@@ -174,7 +176,7 @@ impl State {
         mean.and_then(|mean| mul_div(WAD, mean, total_supply)).map_err(|fault| fault.refusal(U256::ZERO))
     }
 
-    /// What a share is worth now; reverts where the contract calls the change a loss.
+    /// Computes the worth of a share now; fails where the contract reverts with a loss.
     fn virtual_price_after(
         &self,
         at: &ExecutionBlock,
@@ -193,13 +195,13 @@ impl State {
         if loss { Err(Fault::Loss) } else { Ok(new) }
     }
 
-    /// Whether profits pay for a move of the price scale: `2·v − 1 > profit + 2·allowed`.
+    /// Tells whether profits pay for a move of the price scale: `2·v − 1 > profit + 2·allowed`.
     pub(super) fn affords_move(virtual_price: U256, now: &Repricing) -> Maths<bool> {
         let gained = sub(mul(int(2), virtual_price)?, WAD)?;
         Ok(gained > add(now.xcp_profit, mul(int(2), now.allowed_extra_profit)?)?)
     }
 
-    /// The distance of the averages from the price scale, and the step towards them.
+    /// Computes the distance of the averages from the price scale, and the step towards them.
     pub(super) fn distance_and_step(&self, now: &Repricing, oracle: &[U256; 2]) -> Maths<(U256, U256)> {
         let ratio = |k: usize| Ok(mul_div(oracle[k], WAD, self.price_scale[k])?.abs_diff(WAD));
         let fixed = now.adjustment_step;
@@ -234,8 +236,8 @@ impl State {
 
     /// Decides whether the price scale moves, and moves it.
     ///
-    /// The next generation moves whenever profits afford it and the averages are far enough. The 2021 pools keep a flag over
-    /// several swaps, and the two-coin ones collect fees when a move ends.
+    /// The next generation moves it whenever profits afford it and the averages are far enough. The 2021 pools keep a
+    /// flag over several swaps, and the two-coin ones collect fees when a move ends.
     fn move_scale(
         &self,
         shape: &Shape,
@@ -259,7 +261,7 @@ impl State {
             return Ok(Move::Unknown);
         };
         let (norm, step) = self.distance_and_step(now, &oracle)?;
-        // tricrypto2 compares squares: `distance_and_step` answers zero for what is near
+        // tricrypto2 compares squares; `distance_and_step` returns zero for a near average
         let distant = if self.kind == Kind::Tricrypto { !norm.is_zero() } else { norm > step };
         if !classic {
             return if distant {
@@ -290,7 +292,7 @@ impl State {
         Ok(moved)
     }
 
-    /// The price scale one step nearer to the averages, unless that would cost more than half of the profit.
+    /// Moves the price scale one step towards the averages, unless that would cost more than half of the profit.
     fn moved_towards(
         &self,
         shape: &Shape,
@@ -321,12 +323,12 @@ impl State {
     }
 }
 
-/// What becomes of the price scale.
+/// Result of the decision on the price scale.
 enum Move {
-    /// It moves.
+    /// The scale moves.
     To { price_scale: [U256; 2], d: U256, virtual_price: U256 },
-    /// It stays.
+    /// The scale stays.
     Stays,
-    /// Not known from what was read, or the pool collects its administrator's fees, which is not modelled.
+    /// Unknown from the state that was read, or the pool collects its administrator's fees, which is not modelled.
     Unknown,
 }

@@ -1,16 +1,16 @@
-//! Roots and exponentials as the CryptoSwap contracts compute them, rounding included.
+//! Roots and exponentials with the CryptoSwap contracts' rounding.
 
 use alloy_primitives::{I256, U256};
 
 use super::newton::Rounds;
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, sub};
 
-/// `⌊√x⌋`, exactly: the compiler's `isqrt`.
+/// Computes `⌊√x⌋`, exactly: the compiler's `isqrt`.
 pub(crate) fn isqrt(x: U256) -> U256 {
     if x.is_zero() {
         return x;
     }
-    // any start at or above the root descends to its floor
+    // a start at or above the root descends to its floor
     let mut root = U256::ONE << x.bit_len().div_ceil(2);
     loop {
         let next: U256 = root.wrapping_add(x.wrapping_div(root)) >> 1;
@@ -21,10 +21,10 @@ pub(crate) fn isqrt(x: U256) -> U256 {
     }
 }
 
-/// 2²⁵⁶ / 10³⁶, rounded down: from here on the cube root scales its argument up less.
+/// 2²⁵⁶ / 10³⁶, rounded down: above it, the cube root scales its argument up less.
 const SMALL: U256 = U256::from_limbs([0xca17_a3ab_a173_d3d5, 0x4849_32d2_e725_a5bb, 0x154, 0]);
 
-/// The cube root of an 18-decimal number, by seven Newton rounds from a guess of the right size.
+/// Computes the cube root of an 18-decimal number by seven Newton iterations from a guess of the right magnitude.
 ///
 /// Wraps where the contract does not check. Source: `_cbrt` of the Tricrypto-NG maths contract.
 pub(crate) fn cbrt(x: U256) -> U256 {
@@ -51,7 +51,7 @@ pub(crate) fn cbrt(x: U256) -> U256 {
     root.wrapping_mul(back)
 }
 
-/// The square root of an 18-decimal number, by the loop of the first CryptoSwap pools.
+/// Computes the square root of an 18-decimal number by the loop of the first CryptoSwap pools.
 ///
 /// Source: `sqrt_int` of the Tricrypto (2021) maths contract.
 pub(crate) fn sqrt_wad(x: U256) -> Maths<U256> {
@@ -70,10 +70,10 @@ pub(crate) fn sqrt_wad(x: U256) -> Maths<U256> {
     Err(Fault::Unconverged)
 }
 
-/// Terms of the series below this are dropped.
+/// Threshold below which terms of the series are dropped.
 const HALF_POWER_PRECISION: U256 = int(10_000_000_000);
 
-/// `½^power` of an 18-decimal power: the weight that an exponential average with a half time leaves to its old value.
+/// Computes `½^power` of an 18-decimal power: the weight of the old value in an exponential average with a half time.
 ///
 /// Source: `halfpow` of the 2021 CryptoSwap contracts.
 pub(crate) fn half_power(power: U256, rounds: &mut Rounds) -> Maths<U256> {
@@ -102,22 +102,23 @@ pub(crate) fn half_power(power: U256, rounds: &mut Rounds) -> Maths<U256> {
     Err(Fault::Unconverged)
 }
 
-/// A signed constant written in decimal digits above and below 10¹⁸.
+/// Returns a signed constant from its decimal digits above and below 10¹⁸.
 fn signed(high: u128, low: u128) -> I256 {
     I256::from_raw(U256::from(high).wrapping_mul(WAD).wrapping_add(U256::from(low)))
 }
 
-/// 3822833074963236453042738258902158003155416615667: what the approximation leaves out, in base 2²¹³ and 18 decimals.
+/// 3822833074963236453042738258902158003155416615667: the scale of the approximation, in base 2²¹³ and 18 decimals.
 const EXP_SCALE: U256 = U256::from_limbs([0xee70_ef65_f997_8af3, 0x63c3_2e5c_2f6d_c192, 0x2_9d9d_c385, 0]);
 
-/// `value / 2⁹⁶`, rounded towards minus infinity.
+/// Computes `value / 2⁹⁶`, rounded towards minus infinity.
 fn shift_96(value: I256) -> I256 {
     value.asr(96)
 }
 
-/// `e^(−power)` in 18 decimals for an 18-decimal power: the weight that an exponential average leaves to its old value.
+/// Computes `e^(−power)` in 18 decimals for an 18-decimal power: the weight of the old value in an exponential average.
 ///
-/// A rational approximation in base 2⁹⁶ after taking out powers of two. Source: `wad_exp` of the NG maths contracts.
+/// Uses a rational approximation in base 2⁹⁶ after extracting powers of two. Source: `wad_exp` of the NG maths
+/// contracts.
 pub(crate) fn exp_of_minus(power: U256) -> Maths<U256> {
     let Ok(power) = I256::try_from(power) else { return Ok(U256::ZERO) };
     if power >= signed(42, 139_678_854_452_767_551) {
@@ -136,7 +137,7 @@ pub(crate) fn exp_of_minus(power: U256) -> Maths<U256> {
     Ok(quotient.into_raw().wrapping_mul(EXP_SCALE) >> shift)
 }
 
-/// The (6, 7)-term approximation of `e^x` on half a binade, `x` in base 2⁹⁶; the scale is the caller's.
+/// Computes the (6, 7)-term approximation of `e^x` on half a binade, `x` in base 2⁹⁶; the caller applies the scale.
 fn rational_exp(x: I256) -> I256 {
     let mut y = x.wrapping_add(signed(1_346_386_616_545, 796_478_920_950_773_328)).wrapping_mul(x);
     y = shift_96(y).wrapping_add(signed(57_155_421_227_552, 351_082_224_309_758_442));

@@ -1,4 +1,4 @@
-//! What a CryptoSwap pool's swap depends on.
+//! State of a CryptoSwap pool, as far as swaps depend on it.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -10,12 +10,12 @@ use crate::SwapError;
 use crate::curve::arith::{FEE_WHOLE, Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
 use crate::curve::stable::{Invariant, ProductRule};
 
-/// The contract that a pool runs. They share the invariant and differ in rounding, in how they find a balance, and in how
-/// they move their price scale.
+/// Contract of a pool. All share the invariant. They differ in rounding, in the search for a balance, and in the moves
+/// of the price scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Two coins, 2021 and the factory after it.
+    /// Two coins: pools of 2021 and of the factory after it.
     Cryptoswap(ClassicTwo),
     /// Three coins, 2021 (tricrypto2).
     Tricrypto,
@@ -27,7 +27,7 @@ pub enum Kind {
     TwocryptoStable,
 }
 
-/// Where the first two-coin pools differ.
+/// Variants of the first two-coin pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClassicTwo {
@@ -37,36 +37,36 @@ pub enum ClassicTwo {
     Tenth,
     /// XAUT and EUROC: as [`Self::Tenth`]; Newton's slope is rounded differently.
     TenthLoose,
-    /// The factory's pools: by at least a fifth.
+    /// The factory's pools: by at least a fifth of the distance.
     Factory,
 }
 
-/// Amplification and gamma, and their ramp.
+/// Amplification and gamma, with their ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AmpGamma {
     /// Amplification and gamma at the start of the ramp.
     pub initial: (U256, U256),
-    /// At its end, and ever after.
+    /// The same from the end of the ramp on.
     pub future: (U256, U256),
-    /// Start, unix seconds.
+    /// Start of the ramp, in unix seconds.
     pub initial_time: u64,
-    /// End, unix seconds; the 2021 pools keep 1 here until the swap after the ramp's end has passed.
+    /// End of the ramp, in unix seconds. The 2021 pools store 1 here until the swap after the ramp's end.
     pub future_time: u64,
 }
 
-/// What moves the price scale after a swap.
+/// Variables that move the price scale after a swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repricing {
-    /// Averaged prices of coins 1 and 2 in coin 0, 18 decimals, as stored. `None` where only the average of the block read is
-    /// known: then a swap after which the price scale may move has no known state after it.
+    /// Average prices of coins 1 and 2 in coin 0, 18 decimals, as stored. `None` if only the average at the block of
+    /// the reading is known: then the state after a swap that may move the price scale is unknown.
     pub price_oracle: Option<[U256; 2]>,
     /// Prices after the last swap.
     pub last_prices: [U256; 2],
-    /// When the average was last moved, unix seconds.
+    /// Time at which the average was last moved, in unix seconds.
     pub last_prices_timestamp: u64,
-    /// Half time (2021) or time constant (next generation) of the average, seconds.
+    /// Half time (2021) or time constant (next generation) of the average, in seconds.
     pub averaging_seconds: u64,
-    /// Shares in circulation.
+    /// Shares in circulation, in atomic units.
     pub total_supply: U256,
     /// `xcp_profit()`, 18 decimals.
     pub xcp_profit: U256,
@@ -76,23 +76,23 @@ pub struct Repricing {
     pub allowed_extra_profit: U256,
     /// `adjustment_step()`, 18 decimals.
     pub adjustment_step: U256,
-    /// Whether a move of the price scale is under way in a pool of 2021, which keeps it to itself; `None` where unknown, with
-    /// the same consequence.
+    /// Whether a move of the price scale is in progress in a pool of 2021, where the flag is private; `None` if
+    /// unknown, with the same consequence.
     pub not_adjusted: Option<bool>,
 }
 
-/// A CryptoSwap pool: two or three coins around a price that moves. Unused places are zero.
+/// A CryptoSwap pool: two or three coins around a price that moves. Unused entries are zero.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The contract.
+    /// Kind of contract.
     pub kind: Kind,
-    /// What the pool holds of each coin, atomic units.
+    /// Balance of each coin, in atomic units.
     pub balances: [U256; 3],
-    /// What brings each coin to 18 decimals.
+    /// Factor that scales each coin to 18 decimals.
     pub precisions: [U256; 3],
-    /// Price of coins 1 and 2 in coin 0 around which liquidity lies, 18 decimals.
+    /// Prices of coins 1 and 2 in coin 0 around which liquidity is concentrated, 18 decimals.
     pub price_scale: [U256; 2],
-    /// The invariant as stored.
+    /// Invariant as stored.
     pub d: U256,
     /// Amplification and gamma.
     pub amp_gamma: AmpGamma,
@@ -100,20 +100,20 @@ pub struct State {
     pub mid_fee: u64,
     /// Fee far from balance, in units of 10⁻¹⁰.
     pub out_fee: u64,
-    /// How fast the one becomes the other, 18 decimals.
+    /// Rate of the transition between the two fees, 18 decimals.
     pub fee_gamma: U256,
-    /// What moves the price scale. `None` where it was not read: then a pool's swap is exact, but not a second one after it,
-    /// nor the refusal of a swap so small that the contract calls it a loss.
+    /// Variables of the price scale. `None` if they were not read. A swap is then exact, but not a second swap after
+    /// it, and the revert of a swap so small that it causes a loss is not detected.
     pub repricing: Option<Repricing>,
 }
 
 impl AmpGamma {
-    /// Values that do not move.
+    /// Returns constant values.
     pub const fn constant(amp: U256, gamma: U256) -> Self {
         Self { initial: (amp, gamma), future: (amp, gamma), initial_time: 0, future_time: 0 }
     }
 
-    /// The values in a block. Source: `_A_gamma` of every CryptoSwap pool.
+    /// Computes the values in a block. Source: `_A_gamma` of every CryptoSwap pool.
     fn at(&self, timestamp: u64) -> Maths<Shape> {
         let (amp, gamma) = self.future;
         if timestamp >= self.future_time {
@@ -127,13 +127,13 @@ impl AmpGamma {
     }
 }
 
-/// The first two of three.
+/// Returns the first two of three.
 pub(super) const fn pair(x: &[U256; 3]) -> [U256; 2] {
     [x[0], x[1]]
 }
 
 impl Kind {
-    /// How many coins its pools have.
+    /// Returns the number of coins.
     pub const fn coins(self) -> usize {
         match self {
             Self::Tricrypto | Self::TricryptoNg => 3,
@@ -141,7 +141,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is of 2021.
+    /// Tells whether the contract is of 2021.
     pub(super) const fn is_classic(self) -> bool {
         matches!(self, Self::Cryptoswap(_) | Self::Tricrypto)
     }
@@ -150,7 +150,8 @@ impl Kind {
         Invariant { amp, a_precision: A_MULTIPLIER, product: ProductRule::Whole, gives_unsettled: false }
     }
 
-    /// The invariant of scaled balances; `k0_prev` is a first guess that the next generation takes from the swap.
+    /// Computes the invariant of scaled balances; `k0_prev` is a first guess that the next generation takes from the
+    /// swap.
     pub(super) fn d(self, shape: &Shape, xp: &[U256; 3], k0_prev: U256, rounds: &mut Rounds) -> Maths<U256> {
         match self {
             Self::Cryptoswap(_) => two::d_classic(shape, &pair(xp), rounds),
@@ -161,7 +162,7 @@ impl Kind {
         }
     }
 
-    /// Balance `j` at an invariant, and the root that helps to find the next invariant.
+    /// Computes balance `j` at an invariant, and the root that helps to find the next invariant.
     pub(super) fn y(
         self,
         shape: &Shape,
@@ -184,23 +185,23 @@ impl Kind {
 }
 
 impl State {
-    /// Amplification and gamma in a block.
+    /// Computes amplification and gamma in a block.
     pub(super) fn shape(&self, at: &ExecutionBlock) -> Maths<Shape> {
         self.amp_gamma.at(at.timestamp)
     }
 
-    /// Coin `k`'s amount in the common unit, 18 decimals.
+    /// Scales an amount of coin `k` to the common unit, 18 decimals.
     pub(super) fn scale(&self, k: usize, amount: U256) -> Maths<U256> {
         let precise = mul(amount, self.precisions[k])?;
         if k == 0 { Ok(precise) } else { mul_div(precise, self.price_scale[k - 1], WAD) }
     }
 
-    /// As [`State::scale`], for whoever does not care why it fails.
+    /// Scales an amount like [`State::scale`], without the reason of a failure.
     pub(crate) fn scaled_amount(&self, k: usize, amount: U256) -> Option<U256> {
         self.scale(k, amount).ok()
     }
 
-    /// Balances in the common unit.
+    /// Scales balances to the common unit.
     pub(super) fn scaled(&self, balances: &[U256; 3]) -> Maths<[U256; 3]> {
         let mut xp = [U256::ZERO; 3];
         for k in 0..self.kind.coins() {
@@ -209,7 +210,7 @@ impl State {
         Ok(xp)
     }
 
-    /// The fee at these scaled balances, in units of 10⁻¹⁰, rounded down.
+    /// Computes the fee at these scaled balances, in units of 10⁻¹⁰, rounded down.
     pub(super) fn fee(&self, xp: &[U256; 3]) -> Maths<U256> {
         let weight = match self.kind {
             Kind::Tricrypto | Kind::TricryptoNg => three::fee_weight(xp, self.fee_gamma)?,
@@ -220,13 +221,14 @@ impl State {
         div(mixed, WAD)
     }
 
-    /// Whether a swap in this block finds the invariant anew: during a ramp, and in the 2021 pools until one swap after it.
+    /// Tells whether a swap in this block computes the invariant again: during a ramp, and in the 2021 pools until one
+    /// swap after it.
     pub(crate) fn finds_d(&self, at: &ExecutionBlock) -> bool {
         let end = self.amp_gamma.future_time;
         if self.kind.is_classic() { end > 0 } else { end > at.timestamp }
     }
 
-    /// The invariant that a swap in this block starts from.
+    /// Returns the invariant from which a swap in this block starts.
     pub(super) fn d_before(&self, at: &ExecutionBlock, shape: &Shape, rounds: &mut Rounds) -> Maths<U256> {
         if !self.finds_d(at) {
             return Ok(self.d);
@@ -234,7 +236,7 @@ impl State {
         self.kind.d(shape, &self.scaled(&self.balances)?, U256::ZERO, rounds)
     }
 
-    /// The invariant of the balances in a block, as the contract finds it: what `D` becomes when it is found anew.
+    /// Computes the invariant of the balances in a block, as the contract would set `D`.
     ///
     /// # Errors
     /// [`SwapError`] where the contract reverts.
@@ -245,7 +247,7 @@ impl State {
         found.map_err(|fault| fault.refusal(U256::ZERO))
     }
 
-    /// The fee's part of an amount out.
+    /// Computes the fee on an amount out.
     pub(super) fn fee_on(&self, xp: &[U256; 3], amount: U256) -> Maths<U256> {
         mul_div(self.fee(xp)?, amount, FEE_WHOLE)
     }

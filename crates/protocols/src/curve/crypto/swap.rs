@@ -1,4 +1,4 @@
-//! What a CryptoSwap pool pays.
+//! Swaps of a CryptoSwap pool.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -9,34 +9,34 @@ use super::state::{Kind, Repricing, State};
 use crate::SwapError;
 use crate::curve::arith::{Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
 
-/// What a CryptoSwap pool pays, and what is left.
+/// Result of a swap of a CryptoSwap pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CryptoSwap {
-    /// Paid out, in atomic units.
+    /// Amount out in atomic units.
     pub amount_out: U256,
-    /// The pool afterwards; `None` where it cannot be known from what was read: without [`State::repricing`], in the pools on
-    /// StableSwap maths, and in a two-coin pool of 2021 that collects its administrator's fees.
+    /// State afterwards; `None` if it is unknown: without [`State::repricing`], in the pools on StableSwap maths, and
+    /// in a two-coin pool of 2021 that collects its administrator's fees.
     pub after: Option<CryptoAfter>,
-    /// How often its loops go round.
+    /// Iteration counts of its loops.
     pub rounds: Rounds,
 }
 
-/// The words of a pool that a swap changes.
+/// Variables of a pool that a swap changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CryptoAfter {
-    /// Balances.
+    /// Balances, in atomic units.
     pub balances: [U256; 3],
-    /// The price scale.
+    /// Price scale.
     pub price_scale: [U256; 2],
-    /// The invariant.
+    /// Invariant.
     pub d: U256,
-    /// End of the ramp as the pool stores it: the 2021 pools count it down after the ramp.
+    /// End of the ramp as stored; the 2021 pools reset it after the ramp.
     pub ramp_end: u64,
     /// Prices, profit and virtual price.
     pub repricing: Repricing,
 }
 
-/// The numbers of a swap before the price scale moves.
+/// A solved swap, before the price scale moves.
 struct Solved {
     shape: Shape,
     amount_out: U256,
@@ -47,7 +47,7 @@ struct Solved {
 }
 
 impl State {
-    /// The pool as an earlier swap of the same route left it.
+    /// Returns the pool after an earlier swap of the same route.
     #[must_use]
     pub fn with(&self, after: &CryptoAfter) -> Self {
         let mut state = self.clone();
@@ -59,14 +59,14 @@ impl State {
         state
     }
 
-    /// What `exchange` pays for `amount_in` of coin `coin_in`.
+    /// Computes what `exchange` pays for `amount_in` of coin `coin_in`.
     ///
-    /// The solved balance is as close as the contract's own method brings it; one scaled unit is kept back, the fee and the
-    /// payment are rounded down.
+    /// The balance is solved by the contract's own method. One scaled unit is kept back, and fee and payment are
+    /// rounded down.
     ///
     /// # Errors
-    /// [`SwapError`] where the contract reverts: balances too far from each other, a loop that does not settle, and, where
-    /// [`State::repricing`] is known, a swap that would not raise the virtual price. [`SwapError::ZeroOutput`] where it
+    /// [`SwapError`] where the contract reverts: balances too far apart, a loop that does not converge, and, if
+    /// [`State::repricing`] is known, a swap that would not raise the virtual price. [`SwapError::ZeroOutput`] if it
     /// would pay nothing.
     ///
     /// Source: `exchange` and `tweak_price` of the pools named at [`Kind`].
@@ -83,10 +83,10 @@ impl State {
         if swap.amount_out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(swap) }
     }
 
-    /// As [`State::swap`], without the state afterwards: a fraction of the time.
+    /// Computes a swap like [`State::swap`] without the state afterwards, in a fraction of the time.
     ///
-    /// Whether the contract would call the swap a loss is worked out only where it might: where the fee is less than a
-    /// billionth of the invariant (which Newton's method finds to 10⁻¹⁴), or a balance is near the limits of what it accepts.
+    /// A revert with a loss is tested only where it is possible: if the fee is less than a billionth of the invariant
+    /// (which Newton's method finds to 10⁻¹⁴), or a balance is near the accepted limits.
     ///
     /// # Errors
     /// As [`State::swap`].
@@ -112,17 +112,17 @@ impl State {
         if solved.amount_out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(solved.amount_out) }
     }
 
-    /// Whether a swap is so far from every limit that what follows it cannot revert.
+    /// Tells whether a swap is so far from every limit that the rest of it cannot revert.
     fn surely_gains(&self, solved: &Solved, j: usize, d: U256) -> Maths<bool> {
         let fee = self.scale(j, solved.fee)?;
         let near = |held: &U256| *held > d / int(50) && *held < mul(d, int(50)).unwrap_or(U256::MAX);
         Ok(mul(fee, int(1_000_000_000))? > d && solved.xp[..self.kind.coins()].iter().all(near))
     }
 
-    /// What the pool's `get_dy` says.
+    /// Computes the pool's `get_dy`.
     ///
     /// # Errors
-    /// As [`State::swap`], and a zero amount out is an answer.
+    /// As [`State::swap`], but a zero amount out is not an error.
     pub fn view(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
         self.check(coin_in, coin_out, amount_in)?;
         let (i, j) = (usize::from(coin_in), usize::from(coin_out));
@@ -139,7 +139,7 @@ impl State {
 
     fn get_dy(&self, at: &ExecutionBlock, i: usize, j: usize, amount_in: U256) -> Maths<U256> {
         let shape = self.shape(at)?;
-        // the views of tricrypto2 do not look at the ramp
+        // the views of tricrypto2 ignore the ramp
         let rounds = &mut Rounds::default();
         let d = if self.kind == Kind::Tricrypto { self.d } else { self.d_before(at, &shape, rounds)? };
         Ok(self.solve(&shape, d, i, j, amount_in, rounds)?.amount_out)
@@ -182,7 +182,7 @@ impl State {
         Ok(CryptoSwap { amount_out, after, rounds })
     }
 
-    /// What the pool stores as the ramp's end once a swap has begun: the 2021 pools put 1 when it is over.
+    /// Returns the end of the ramp that the pool stores once a swap has begun: the 2021 pools store 1 when it is over.
     fn ramp_end_at_swap(&self, at: &ExecutionBlock) -> u64 {
         let end = self.amp_gamma.future_time;
         if self.kind.is_classic() && end > 0 && at.timestamp >= end { 1 } else { end }

@@ -1,4 +1,4 @@
-//! Three coins: the invariant and balances of Tricrypto (2021) and Tricrypto-NG.
+//! Invariant and balances of three coins: Tricrypto (2021) and Tricrypto-NG.
 
 use alloy_primitives::{I256, U256};
 
@@ -7,13 +7,13 @@ use super::roots::{cbrt, isqrt};
 use super::signed::{abs, s, sadd, sdiv, smul, ssub, unsigned};
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require};
 
-/// 10¹⁰: least gamma.
+/// 10¹⁰: minimum gamma.
 const MIN_GAMMA: U256 = int(10_000_000_000);
-/// 5·10¹⁶: largest gamma.
+/// 5·10¹⁶: maximum gamma.
 const MAX_GAMMA: U256 = int(50_000_000_000_000_000);
 
 fn require_shape(shape: &Shape) -> Maths<()> {
-    // nⁿ · A_MULTIPLIER / 100 to nⁿ · A_MULTIPLIER · 1000
+    // from nⁿ · A_MULTIPLIER / 100 to nⁿ · A_MULTIPLIER · 1000
     let unit = A_MULTIPLIER.wrapping_mul(int(27));
     require(shape.amp >= unit.wrapping_div(int(100)) && shape.amp <= unit.wrapping_mul(int(1_000)))?;
     require(shape.gamma >= MIN_GAMMA && shape.gamma <= MAX_GAMMA)
@@ -23,19 +23,19 @@ fn e36() -> U256 {
     WAD.wrapping_mul(WAD)
 }
 
-/// Largest first.
+/// Sorts, largest first.
 fn sort(x: &[U256; 3]) -> [U256; 3] {
     let mut sorted = *x;
     sorted.sort_unstable_by(|a, b| b.cmp(a));
     sorted
 }
 
-/// `27·Πx / D³` in 18 decimals, largest first.
+/// Computes `27·Πx / D³` in 18 decimals, largest first.
 fn k0(x: &[U256; 3], d: U256) -> Maths<U256> {
     x.iter().try_fold(WAD, |k0, held| div(mul(mul(k0, *held)?, int(3))?, d))
 }
 
-/// The geometric mean of sorted numbers, by the loop of the 2021 maths contract.
+/// Computes the geometric mean of sorted numbers by the loop of the 2021 maths contract.
 pub(crate) fn geometric_mean(x: &[U256; 3], rounds: &mut Rounds) -> Maths<U256> {
     let x = sort(x);
     let mut mean = x[0];
@@ -52,13 +52,13 @@ pub(crate) fn geometric_mean(x: &[U256; 3], rounds: &mut Rounds) -> Maths<U256> 
     Err(Fault::Unconverged)
 }
 
-/// The geometric mean by the cube root of the next generation.
+/// Computes the geometric mean by the cube root of the next generation.
 pub(crate) fn geometric_mean_ng(x: &[U256; 3]) -> Maths<U256> {
     let product = mul_div(mul_div(x[0], x[1], WAD)?, x[2], WAD)?;
     Ok(if product.is_zero() { U256::ZERO } else { cbrt(product) })
 }
 
-/// The invariant as Tricrypto (2021) finds it. Source: `newton_D` of its maths contract.
+/// Computes the invariant of Tricrypto (2021). Source: `newton_D` of its maths contract.
 pub(crate) fn d_classic(shape: &Shape, x: &[U256; 3], rounds: &mut Rounds) -> Maths<U256> {
     require_shape(shape)?;
     let x = sort(x);
@@ -71,7 +71,7 @@ pub(crate) fn d_classic(shape: &Shape, x: &[U256; 3], rounds: &mut Rounds) -> Ma
     shape.settle_d(&x, first, U256::ONE, |d| k0(&x, d), rounds)
 }
 
-/// The search of balance `i`, from the known balances sorted.
+/// Prepares the search for balance `i` from the known balances, sorted.
 fn search(x: &[U256; 3], d: U256, i: usize) -> Maths<BalanceSearch> {
     let (mut large, mut small) = match i {
         0 => (x[1], x[2]),
@@ -99,7 +99,7 @@ fn require_others_near(x: &[U256; 3], d: U256, i: usize) -> Maths<()> {
     x.iter().enumerate().filter(|(k, _)| *k != i).try_for_each(|(_, held)| require_near(*held, d, U256::ONE))
 }
 
-/// Balance `i` by Newton's method. Source: `newton_y` of the Tricrypto (2021) maths contract.
+/// Computes balance `i` by Newton's method. Source: `newton_y` of the Tricrypto (2021) maths contract.
 pub(crate) fn y_classic(shape: &Shape, x: &[U256; 3], d: U256, i: usize, rounds: &mut Rounds) -> Maths<U256> {
     require_shape(shape)?;
     require_safe_d(d)?;
@@ -109,7 +109,7 @@ pub(crate) fn y_classic(shape: &Shape, x: &[U256; 3], d: U256, i: usize, rounds:
     Ok(y)
 }
 
-/// The invariant as Tricrypto-NG finds it; `k0_prev` is the root of the swap before, or zero.
+/// Computes the invariant of Tricrypto-NG; `k0_prev` is the root of the previous swap, or zero.
 ///
 /// Source: `newton_D` of the Tricrypto-NG maths contract v2.0.0.
 pub(crate) fn d_ng(shape: &Shape, x: &[U256; 3], k0_prev: U256, rounds: &mut Rounds) -> Maths<U256> {
@@ -119,7 +119,7 @@ pub(crate) fn d_ng(shape: &Shape, x: &[U256; 3], k0_prev: U256, rounds: &mut Rou
     shape.settle_d(&x, first, U256::ONE, |d| k0(&x, d), rounds)
 }
 
-/// The first guess from the product term of the swap before, scaled so that products fit.
+/// Computes the first guess from the product term of the previous swap, scaled so that products fit.
 fn guess(x: &[U256; 3], k0_prev: U256) -> Maths<U256> {
     let sum = x[0].wrapping_add(x[1]).wrapping_add(x[2]);
     let e24 = WAD.wrapping_mul(int(1_000_000));
@@ -134,7 +134,7 @@ fn guess(x: &[U256; 3], k0_prev: U256) -> Maths<U256> {
     Ok(cbrt(mul(div(product, k0_prev)?, up)?))
 }
 
-/// The coefficients of the cubic for `K₀`.
+/// Coefficients of the cubic for `K₀`.
 #[derive(Clone, Copy)]
 struct Cubic {
     a: I256,
@@ -162,7 +162,7 @@ impl Cubic {
         Ok(Self { a: sdiv(unit, n27)?, b, c, d: sdiv(smul(one_gamma, one_gamma)?, n27)? })
     }
 
-    /// Brings the coefficients to one size, so that their products fit.
+    /// Scales the coefficients to one magnitude, so that their products fit.
     fn balanced(self) -> Maths<Self> {
         let three_ac = smul(smul(s(int(3))?, self.a)?, self.c)?;
         let divider = divider(abs(ssub(sdiv(three_ac, self.b)?, self.b)?))?;
@@ -175,7 +175,7 @@ impl Cubic {
         Ok(Self { a: scale(self.a)?, b: scale(self.b)?, c: scale(self.c)?, d: scale(self.d)? })
     }
 
-    /// `(δ₀, δ₁)` of the depressed cubic.
+    /// Computes `(δ₀, δ₁)` of the depressed cubic.
     fn deltas(&self) -> Maths<(I256, I256)> {
         let three = s(int(3))?;
         let three_ac = smul(smul(three, self.a)?, self.c)?;
@@ -187,7 +187,7 @@ impl Cubic {
     }
 }
 
-/// What the coefficients are divided by.
+/// Returns the divisor of the coefficients.
 fn divider(size: I256) -> Maths<I256> {
     let size = unsigned(size)?;
     let ten = int(10);
@@ -196,7 +196,7 @@ fn divider(size: I256) -> Maths<I256> {
     s(ten.wrapping_pow(int(found.map_or(0, |(_, divide)| *divide))))
 }
 
-/// Balance `i` and the root `K₀`, in closed form with Newton's method to fall back on (then the root is zero).
+/// Computes balance `i` and the root `K₀` in closed form, falling back to Newton's method (then the root is zero).
 ///
 /// Source: `get_y` of the Tricrypto-NG maths contract v2.0.0.
 pub(crate) fn y_ng(shape: &Shape, x: &[U256; 3], d: U256, i: usize, rounds: &mut Rounds) -> Maths<(U256, U256)> {
@@ -242,7 +242,7 @@ fn closed_form(shape: &Shape, one: I256, other: I256, d: I256) -> Maths<Option<(
     Ok(Some((unsigned(y)?, unsigned(sdiv(smul(wad, root_k0)?, cubic.a)?)?)))
 }
 
-/// The prices of coins 1 and 2 in coin 0, over their price scales, 18 decimals.
+/// Computes the prices of coins 1 and 2 in coin 0, relative to their price scales, 18 decimals.
 ///
 /// Source: `get_p` of the Tricrypto-NG maths contract.
 pub(crate) fn prices(shape: &Shape, x: &[U256; 3], d: U256) -> Maths<[U256; 2]> {
@@ -253,7 +253,7 @@ pub(crate) fn prices(shape: &Shape, x: &[U256; 3], d: U256) -> Maths<[U256; 2]> 
     Ok([terms.price(x[1])?, terms.price(x[2])?])
 }
 
-/// The part of the fee that is the middle one, 18 decimals: `γ_f / (γ_f + 1 − K)`, `K = 27·Πx / (Σx)³`.
+/// Computes the weight of the mid fee, 18 decimals: `γ_f / (γ_f + 1 − K)`, `K = 27·Πx / (Σx)³`.
 ///
 /// Source: `reduction_coefficient` of both maths contracts.
 pub(crate) fn fee_weight(x: &[U256; 3], fee_gamma: U256) -> Maths<U256> {

@@ -1,4 +1,4 @@
-//! Two coins: the invariant and balances of the first CryptoSwap pools, and of Twocrypto-NG.
+//! Invariant and balances of two coins: the first CryptoSwap pools, and Twocrypto-NG.
 
 use alloy_primitives::{I256, U256};
 
@@ -7,23 +7,23 @@ use super::roots::{cbrt, isqrt};
 use super::signed::{abs, s, sadd, sdiv, smul, ssub, unsigned};
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require, sub};
 
-/// 10³² and 10¹⁴ as the closed form scales its coefficients.
+/// 10¹⁴; the closed form scales its coefficients by it and by 10³².
 const E14: u64 = 100_000_000_000_000;
-/// 10¹⁰: least gamma.
+/// 10¹⁰: minimum gamma.
 const MIN_GAMMA: U256 = int(10_000_000_000);
-/// 2·10¹⁶: the largest gamma of the first pools.
+/// 2·10¹⁶: maximum gamma of the first pools.
 const MAX_GAMMA_SMALL: U256 = int(20_000_000_000_000_000);
-/// 1.99·10¹⁷: the largest gamma of the next generation.
+/// 1.99·10¹⁷: maximum gamma of the next generation.
 const MAX_GAMMA: U256 = int(199_000_000_000_000_000);
 
 fn require_shape(shape: &Shape, max_amp: u64, max_gamma: U256) -> Maths<()> {
-    // nⁿ · A_MULTIPLIER / 10 to nⁿ · A_MULTIPLIER · max
+    // from nⁿ · A_MULTIPLIER / 10 to nⁿ · A_MULTIPLIER · max
     let unit = A_MULTIPLIER.wrapping_mul(int(4));
     require(shape.amp >= unit.wrapping_div(int(10)) && shape.amp <= unit.wrapping_mul(int(max_amp)))?;
     require(shape.gamma >= MIN_GAMMA && shape.gamma <= max_gamma)
 }
 
-/// Largest first, and reverts unless they are balances that an invariant can be found for.
+/// Sorts, largest first; fails unless an invariant can be found for the balances.
 fn sort_safe(x: &[U256; 2]) -> Maths<[U256; 2]> {
     let sorted = if x[0] < x[1] { [x[1], x[0]] } else { *x };
     let max = WAD.wrapping_mul(int(1_000_000_000_000_000));
@@ -37,7 +37,7 @@ fn k0(x: &[U256; 2], d: U256) -> Maths<U256> {
     mul_div(first, x[1], d)
 }
 
-/// The geometric mean, by the loop of the first pools: stops one unit or 10⁻¹⁸ short of rest.
+/// Computes the geometric mean by the loop of the first pools, which stops one unit or 10⁻¹⁸ short of convergence.
 pub(crate) fn geometric_mean(x: &[U256; 2], rounds: &mut Rounds) -> Maths<U256> {
     let mut mean = x[0].max(x[1]);
     let product = mul(x[0], x[1])?;
@@ -53,7 +53,7 @@ pub(crate) fn geometric_mean(x: &[U256; 2], rounds: &mut Rounds) -> Maths<U256> 
     Err(Fault::Unconverged)
 }
 
-/// The invariant as the first pools find it. Source: `newton_D` of `CurveCryptoSwap2`.
+/// Computes the invariant of the first pools. Source: `newton_D` of `CurveCryptoSwap2`.
 pub(crate) fn d_classic(shape: &Shape, x: &[U256; 2], rounds: &mut Rounds) -> Maths<U256> {
     require_shape(shape, 100_000, MAX_GAMMA_SMALL)?;
     let x = sort_safe(x)?;
@@ -61,7 +61,7 @@ pub(crate) fn d_classic(shape: &Shape, x: &[U256; 2], rounds: &mut Rounds) -> Ma
     shape.settle_d(&x, first, U256::ONE, |d| k0(&x, d), rounds)
 }
 
-/// The search of balance `i` that both generations run.
+/// Prepares the search for balance `i`, for both generations.
 fn search(x: &[U256; 2], d: U256, i: usize, loose_slope: bool) -> Maths<BalanceSearch> {
     let other = x[1 - i];
     Ok(BalanceSearch {
@@ -75,7 +75,7 @@ fn search(x: &[U256; 2], d: U256, i: usize, loose_slope: bool) -> Maths<BalanceS
     })
 }
 
-/// Balance `i` as the first pools find it. Source: `newton_y` of `CurveCryptoSwap2`.
+/// Computes balance `i` of the first pools. Source: `newton_y` of `CurveCryptoSwap2`.
 pub(crate) fn y_classic(
     shape: &Shape,
     x: &[U256; 2],
@@ -94,7 +94,7 @@ pub(crate) fn y_classic(
     Ok(y)
 }
 
-/// The invariant as Twocrypto-NG finds it; `k0_prev` is the root of the swap before, or zero.
+/// Computes the invariant of Twocrypto-NG; `k0_prev` is the root of the previous swap, or zero.
 ///
 /// Source: `newton_D` of the Twocrypto-NG maths contract v2.1.0.
 pub(crate) fn d_ng(shape: &Shape, x: &[U256; 2], k0_prev: U256, rounds: &mut Rounds) -> Maths<U256> {
@@ -110,13 +110,13 @@ pub(crate) fn d_ng(shape: &Shape, x: &[U256; 2], k0_prev: U256, rounds: &mut Rou
     shape.settle_d(&x, first, int(2), |d| k0(&x, d), rounds)
 }
 
-/// How far from balance a pool of this gamma may be, 18 decimals: 100, less for a large gamma.
+/// Returns the maximum distance from balance for a gamma, 18 decimals: 100, and less for a large gamma.
 fn limit(gamma: U256) -> U256 {
     let limit = e20();
     if gamma > MAX_GAMMA_SMALL { limit.wrapping_mul(MAX_GAMMA_SMALL).wrapping_div(gamma) } else { limit }
 }
 
-/// Balance `i` and the root `K₀`, in closed form with Newton's method to fall back on (then the root is zero).
+/// Computes balance `i` and the root `K₀` in closed form, falling back to Newton's method (then the root is zero).
 ///
 /// Source: `get_y` of the Twocrypto-NG maths contract v2.1.0.
 pub(crate) fn y_ng(shape: &Shape, x: &[U256; 2], d: U256, i: usize, rounds: &mut Rounds) -> Maths<(U256, U256)> {
@@ -134,7 +134,7 @@ pub(crate) fn y_ng(shape: &Shape, x: &[U256; 2], d: U256, i: usize, rounds: &mut
     Ok((y, root))
 }
 
-/// The coefficients of the cubic for `K₀`.
+/// Coefficients of the cubic for `K₀`.
 struct Cubic {
     a: I256,
     b: I256,
@@ -161,13 +161,13 @@ impl Cubic {
         Ok(Self { a: e32, b, c, d: last.wrapping_neg() })
     }
 
-    /// `3ac/b − b`.
+    /// Computes `3ac/b − b`.
     fn delta0(&self) -> Maths<I256> {
         let three_ac = smul(smul(s(int(3))?, self.a)?, self.c)?;
         ssub(sdiv(three_ac, self.b)?, self.b)
     }
 
-    /// `3·δ₀ + b − 27a²d/b²`.
+    /// Computes `3·δ₀ + b − 27a²d/b²`.
     fn delta1(&self, delta0: I256) -> Maths<I256> {
         let square = smul(s(int(27))?, smul(self.a, self.a)?)?;
         let last = sdiv(smul(sdiv(square, self.b)?, self.d)?, self.b)?;
@@ -184,7 +184,7 @@ impl Cubic {
     }
 }
 
-/// What the coefficients are divided by, so that their products fit.
+/// Returns the divisor of the coefficients that makes their products fit.
 fn divider(threshold: I256) -> Maths<I256> {
     let size = unsigned(threshold)?;
     let ten = int(10);
@@ -195,7 +195,7 @@ fn divider(threshold: I256) -> Maths<I256> {
     s(ten.wrapping_pow(int(exponent)))
 }
 
-/// Balance and root; `None` where the cubic has no single real root and Newton's method must do.
+/// Computes balance and root; `None` if the cubic has no single real root, so that Newton's method is needed.
 fn closed_form(shape: &Shape, other: I256, d: I256) -> Maths<Option<(U256, U256)>> {
     let cubic = Cubic::of(shape, other, d)?;
     let delta0 = cubic.delta0()?;
@@ -226,7 +226,7 @@ fn closed_form(shape: &Shape, other: I256, d: I256) -> Maths<Option<(U256, U256)
     Ok(Some((unsigned(scaled)?, unsigned(root)?)))
 }
 
-/// The price of coin 1 in coin 0 at these balances, over the price scale, 18 decimals.
+/// Computes the price of coin 1 in coin 0 at these balances, relative to the price scale, 18 decimals.
 ///
 /// Source: `get_p` of the Twocrypto-NG maths contract.
 pub(crate) fn price(shape: &Shape, x: &[U256; 2], d: U256) -> Maths<U256> {
@@ -241,24 +241,24 @@ fn e36() -> U256 {
     WAD.wrapping_mul(WAD)
 }
 
-/// `√(x₀·x₁)` of the balanced pool with this invariant and price scale.
+/// Computes `√(x₀·x₁)` of the balanced pool with this invariant and price scale.
 pub(crate) fn balanced_mean_ng(d: U256, price_scale: U256) -> Maths<U256> {
     Ok(isqrt(mul(d >> 1, mul_div(d, WAD, mul(int(2), price_scale)?)?)?))
 }
 
-/// As [`balanced_mean_ng`], by the loop of the first pools.
+/// Computes the same by the loop of the first pools.
 pub(crate) fn balanced_mean_classic(d: U256, price_scale: U256, rounds: &mut Rounds) -> Maths<U256> {
     geometric_mean(&[d >> 1, mul_div(d, WAD, mul(int(2), price_scale)?)?], rounds)
 }
 
-/// The part of the fee that is the middle one, 18 decimals: `γ_f / (γ_f + 1 − K)`.
+/// Computes the weight of the mid fee, 18 decimals: `γ_f / (γ_f + 1 − K)`.
 ///
 /// Source: `_fee` of `CurveCryptoSwap2` and Twocrypto-NG v2.0.0 and v2.1.0.
 pub(crate) fn fee_weight(x: &[U256; 2], fee_gamma: U256) -> Maths<U256> {
     mul_div(fee_gamma, WAD, sub(add(fee_gamma, WAD)?, balance(x)?)?)
 }
 
-/// The same in the pools on StableSwap maths: `γ_f·K / (γ_f·K + 1 − K)`.
+/// Computes the same for the pools on StableSwap maths: `γ_f·K / (γ_f·K + 1 − K)`.
 ///
 /// Source: `_fee` of Twocrypto v2.1.0d and later.
 pub(crate) fn fee_weight_stable(x: &[U256; 2], fee_gamma: U256) -> Maths<U256> {
@@ -267,7 +267,7 @@ pub(crate) fn fee_weight_stable(x: &[U256; 2], fee_gamma: U256) -> Maths<U256> {
     div(scaled, sub(add(scaled.wrapping_div(WAD), WAD)?, balance)?)
 }
 
-/// `4·x₀·x₁ / (x₀ + x₁)²`, 18 decimals.
+/// Computes `4·x₀·x₁ / (x₀ + x₁)²`, 18 decimals.
 fn balance(x: &[U256; 2]) -> Maths<U256> {
     let sum = add(x[0], x[1])?;
     mul_div(mul_div(WAD.wrapping_mul(int(4)), x[0], sum)?, x[1], sum)

@@ -1,4 +1,4 @@
-//! A balance at Aave, which grows by the second.
+//! A balance lent at Aave, which grows every second.
 
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,18 @@ use crate::{
     curve::arith::{Fault, Maths, add, div, mul, sub},
 };
 
-/// What a pool's balance of an aToken follows from.
+/// Values from which a pool's balance of an aToken follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Growth {
-    /// `scaledBalanceOf(pool)`: the balance, in units of what was one at the beginning.
+    /// `scaledBalanceOf(pool)`: the balance divided by the index at deposit.
     pub scaled_balance: U256,
-    /// `admin_balances(coin)`: what of the balance is the administrator's.
+    /// `admin_balances(coin)`: the administrator's part of the balance.
     pub owed: U256,
-    /// `liquidityIndex` of the reserve, 27 decimals: what one at the beginning had become when the reserve was touched last.
+    /// `liquidityIndex` of the reserve at its last update, 27 decimals.
     pub index: U256,
-    /// `currentLiquidityRate` of the reserve: a year's simple interest, 27 decimals.
+    /// `currentLiquidityRate` of the reserve: simple interest per year, 27 decimals.
     pub rate: U256,
-    /// `lastUpdateTimestamp` of the reserve, unix seconds.
+    /// `lastUpdateTimestamp` of the reserve, in unix seconds.
     pub updated: u64,
 }
 
@@ -29,12 +29,13 @@ impl Growth {
         interest.income(timestamp).ok_or(Fault::Arithmetic)
     }
 
-    /// What the pool has for its owners: `balanceOf(pool)` of the aToken less what it owes its administrator.
+    /// Computes the pool's net balance: `balanceOf(pool)` of the aToken less the administrator's part.
     pub(super) fn balance(&self, timestamp: u64) -> Maths<U256> {
         sub(ray_mul(self.scaled_balance, self.income(timestamp)?).ok_or(Fault::Arithmetic)?, self.owed)
     }
 
-    /// Whether so much is enough to be minted or burned: the reserve refuses what would be nothing in its own units.
+    /// Tells whether an amount is enough to mint or burn: the reserve refuses amounts that are zero in its scaled
+    /// units.
     pub(super) fn moves(&self, timestamp: u64, amount: U256) -> Maths<bool> {
         let income = self.income(timestamp)?;
         Ok(!div(add(mul(amount, RAY)?, income >> 1)?, income)?.is_zero())

@@ -1,11 +1,11 @@
-//! The pools whose lenders are understood.
+//! Listed lending pools, whose lenders are modelled.
 
 use alloy_primitives::{Address, address};
 
 use super::Lender;
 use crate::{Discovered, Product};
 
-/// A pool, its lender, and each coin with the lender's token for it, where it is lent.
+/// A pool, its lender, and each coin with the lender's token for it, if it is lent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listed {
     pub(super) pool: Address,
@@ -66,12 +66,12 @@ pub(super) fn find(pool: Address) -> Option<&'static Listed> {
     LISTED.iter().find(|listed| listed.pool == pool)
 }
 
-/// Whether a pool is one of these.
+/// Tells whether a pool is listed.
 pub(in crate::curve) fn holds(pool: Address) -> bool {
     find(pool).is_some()
 }
 
-/// All of them, as pools of the coins themselves.
+/// Returns all listed pools, as pools of the underlying coins.
 pub(in crate::curve) fn pools() -> impl Iterator<Item = Discovered> {
     LISTED.iter().map(|listed| Discovered {
         key: listed.pool.into(),

@@ -1,5 +1,5 @@
-//! Pools whose coins are lent on. Who trades gives and gets the coins themselves, and the pool deposits and withdraws at the lender: the
-//! same trade as between the lender's tokens, in other units.
+//! Pools whose coins are lent. A trader pays and receives the underlying coins, and the pool deposits and withdraws at
+//! the lender. The trade equals one between the lender's tokens, in other units.
 
 mod growth;
 mod listed;

@@ -39,13 +39,13 @@ sol! {
 }
 
 const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
-/// Above this rate a market of Compound's reverts. Source: `borrowRateMaxMantissa` of `CToken`.
+/// Borrow rate above which a Compound market reverts. Source: `borrowRateMaxMantissa` of `CToken`.
 const MOST_BORROW_RATE: U256 = uint!(5_000_000_000_000_U256);
-/// Places of the flags in the configuration of a reserve of Aave's. Source: `ReserveConfiguration`.
+/// Bit positions of flags in the configuration of an Aave reserve. Source: `ReserveConfiguration`.
 const IS_ACTIVE: usize = 56;
 const IS_FROZEN: usize = 57;
 
-/// A reader of a listed lending pool; `None` for any other pool.
+/// Returns a reader of a listed lending pool; `None` for any other pool.
 pub(in crate::curve) fn reader(pool: &Discovered) -> Option<Box<dyn StateReader>> {
     let listed = listed::find(pool.key.contract)?;
     Some(reading::reader(listed.pool, move |reading| read(listed, reading).map(Arc::new)))
@@ -85,10 +85,12 @@ fn read(listed: &Listed, reading: &mut Reading) -> Result<PoolOfCurve, Stop> {
             Lent::Compound { worth, takes } => {
                 let worth = CompoundRate { multiplier: unlent.precision, ..worth };
                 if worth.accrual.as_ref().is_none_or(|accrual| accrual.cash != unlent.cash) {
-                    return Err(reading.impossible("a market whose cash lies elsewhere, and may grow there"));
+                    return Err(
+                        reading.impossible("a market whose cash is held elsewhere, and may earn interest there")
+                    );
                 }
                 if !worth.follows() {
-                    return Err(reading.impossible("a share's worth that does not follow from its market"));
+                    return Err(reading.impossible("a share rate that does not follow from its market"));
                 }
                 *rate = Rate::Compound(Box::new(worth));
                 Market { takes, ..unlent }
@@ -97,27 +99,27 @@ fn read(listed: &Listed, reading: &mut Reading) -> Result<PoolOfCurve, Stop> {
     }
     let at = ExecutionBlock { number: reading.narrow(number?)?, timestamp: timestamp? };
     let state = State { pool, lender, lender_address: lender.address(), markets }.without_what_follows(&at);
-    let state = state.ok_or(reading.impossible("balances that do not follow from its lender's numbers"))?;
+    let state = state.ok_or(reading.impossible("balances that do not follow from its lender's state"))?;
     let model = Model::Lending(state);
     let state = PoolOfCurve { model, ether_coin: None, base_pool: None, has_oracle: false, steth: None };
     state.validate().map_err(|what| reading.impossible(what))?;
     Ok(state)
 }
 
-/// What a coin has at the lender.
+/// State of a coin at its lender.
 enum Lent {
     Not,
     Aave { growth: Growth, active: bool, takes: bool },
     Compound { worth: CompoundRate, takes: bool },
 }
 
-/// A coin of a pool at Aave.
+/// Reads a coin of a pool at Aave.
 fn reserve(pool: Address, k: usize, coin: Address, token: Address, reading: &mut Reading) -> Result<Lent, Stop> {
     let scaled_balance = reading.ask(token, &scaledBalanceOfCall { owner: pool });
     let owed = reading.ask(pool, &admin_balancesCall { coin: U256::from(k) });
     let reserve = reading.ask(listed::AAVE, &getReserveDataCall { asset: coin })?;
     if reserve.aToken != token {
-        return Err(reading.impossible("a coin that its lender keeps under another token"));
+        return Err(reading.impossible("a coin with another token at its lender"));
     }
     let active = reserve.configuration.bit(IS_ACTIVE);
     let growth = Growth {
@@ -130,7 +132,7 @@ fn reserve(pool: Address, k: usize, coin: Address, token: Address, reading: &mut
     Ok(Lent::Aave { growth, active, takes: active && !reserve.configuration.bit(IS_FROZEN) })
 }
 
-/// A coin at Compound, and what a share of it is worth.
+/// Reads a coin at Compound, with the worth of a share.
 fn market(token: Address, reading: &mut Reading) -> Result<Lent, Stop> {
     let paused = reading.ask(listed::COMPOUND, &mintGuardianPausedCall { market: token });
     let views = ["exchangeRateStored()", "supplyRatePerBlock()", "accrualBlockNumber()", "borrowRatePerBlock()"];
@@ -139,7 +141,7 @@ fn market(token: Address, reading: &mut Reading) -> Result<Lent, Stop> {
     let [cash, borrows, reserves, reserve_factor, shares] = reading.words(token, views)?;
     let [exchange_rate_stored, supply_rate_per_block, since, borrow_rate_per_block] = rates?;
     if borrow_rate_per_block > MOST_BORROW_RATE {
-        return Err(reading.impossible("a market that does not accrue at so high a rate"));
+        return Err(reading.impossible("a market that reverts at its borrow rate"));
     }
     let accrual = CompoundAccrual { cash, borrows, reserves, reserve_factor, borrow_rate_per_block, shares };
     let worth = CompoundRate {

@@ -1,4 +1,4 @@
-//! What a swap between the coins themselves depends on, and what it pays.
+//! State and swaps of a lending pool, between the underlying coins.
 
 use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
@@ -11,48 +11,48 @@ use crate::curve::arith::{Maths, WAD, div, mul_div};
 use crate::curve::stable;
 use crate::pool::MAX_COINS;
 
-/// Who lends the coins on.
+/// Lender of the coins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lender {
-    /// Aave, second version: its tokens grow in number.
+    /// Aave V2: balances of its tokens grow.
     Aave,
-    /// Compound, second version: its tokens grow in worth.
+    /// Compound V2: the worth of its tokens grows.
     Compound,
 }
 
-/// A pool of a lender's tokens, and what of the lender its trades depend on.
+/// A pool of a lender's tokens, and the lender's state that its trades depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The pool of the lender's tokens. Its balances of those that grow in number are zero here: they follow from [`Market::growth`], so that a
-    /// pool with which nothing happens is the same in every block.
+    /// Pool of the lender's tokens. Balances that grow are zero here and follow from [`Market::growth`], so that an
+    /// untouched pool has the same state in every block.
     pub pool: stable::State,
-    /// Who lends.
+    /// The lender.
     pub lender: Lender,
-    /// The contract that all of the lender's markets have in common.
+    /// Contract that all markets of the lender share.
     pub lender_address: Address,
-    /// Where each coin is lent.
+    /// Market of each coin.
     pub markets: ArrayVec<Market, MAX_COINS>,
 }
 
-/// A coin, and where it is lent.
+/// A coin and its lending market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Market {
-    /// What brings an amount of the coin to 18 decimals.
+    /// Factor that scales an amount of the coin to 18 decimals.
     pub precision: U256,
-    /// What the pool's balance follows from, where the lender's token grows in number.
+    /// Values from which the pool's balance follows, if the lender's token grows in number.
     pub growth: Option<Growth>,
-    /// The most that can be paid out, in atomic units of the coin: what lies at the lender, or in the pool where the coin is not lent.
+    /// Maximum payout, in atomic units of the coin: the lender's cash, or the pool's balance if the coin is not lent.
     pub cash: U256,
-    /// Whether the lender takes deposits.
+    /// Whether the lender accepts deposits.
     pub takes: bool,
-    /// Whether the lender pays out.
+    /// Whether the lender pays withdrawals.
     pub pays: bool,
 }
 
 impl State {
-    /// The pool with what it holds in a block of this time, and the rates of then. What the rates follow from is not copied: a quote allocates
-    /// nothing.
+    /// Returns the pool with its balances at a block time, and the rates then. The inputs of the rates are not copied,
+    /// so a quote allocates nothing.
     fn now(&self, at: &ExecutionBlock) -> Maths<(stable::State, stable::Balances)> {
         let mut balances = self.pool.balances.clone();
         for (balance, market) in balances.iter_mut().zip(&self.markets) {
@@ -63,13 +63,13 @@ impl State {
         Ok((self.pool.holding(balances), self.pool.rates.at(at)?))
     }
 
-    /// What the pool has of each coin in a block of this time, in 18 decimals of the coin.
+    /// Computes the pool's balance of each coin at a block time, in 18 decimals of the coin.
     pub(crate) fn worth(&self, at: &ExecutionBlock) -> Maths<stable::Balances> {
         let (pool, rates) = self.now(at)?;
         pool.scaled(&rates)
     }
 
-    /// The state without the balances that follow; `None` where those that were read are others.
+    /// Returns the state without derived balances; `None` if the balances that were read differ from the derived ones.
     pub(super) fn without_what_follows(mut self, at: &ExecutionBlock) -> Option<Self> {
         let follows = self.now(at).is_ok_and(|(pool, _)| pool.balances == self.pool.balances);
         for (balance, market) in self.pool.balances.iter_mut().zip(&self.markets) {
@@ -78,12 +78,12 @@ impl State {
         follows.then_some(self)
     }
 
-    /// What `exchange_underlying` pays: the coin sold becomes shares of the lender's at this second's rate, and the shares that the
-    /// pool pays become the coin bought, each rounded down.
+    /// Computes what `exchange_underlying` pays: the sold coin becomes shares of the lender at this second's rate, and
+    /// the shares that the pool pays become the bought coin, each rounded down.
     ///
     /// # Errors
-    /// [`SwapError`] where the pool or the lender reverts: closed where the lender takes no deposits of the one coin or pays out
-    /// nothing of the other, and without liquidity where less lies there than is paid.
+    /// [`SwapError`] where the pool or the lender reverts: closed if the lender accepts no deposits of the one coin or
+    /// pays no withdrawals of the other, and without liquidity if its cash is less than the payout.
     ///
     /// Source: `exchange_underlying` of Curve's Aave, sAave, Compound and USDT pools.
     pub fn swap(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
@@ -122,14 +122,14 @@ impl State {
         mul_div(shares_out, div(rates[j], bought.precision)?, WAD)
     }
 
-    /// Whether a coin is lent on, and does not lie in the pool as it is.
+    /// Tells whether a coin is lent, instead of held by the pool.
     pub(crate) fn lends(&self, coin: u8) -> bool {
         let place = usize::from(coin);
         let grows = self.markets.get(place).is_some_and(|market| market.growth.is_some());
         grows || matches!(self.pool.rates.0.get(place), Some(stable::Rate::Compound(_)))
     }
 
-    /// Whether each coin has a market.
+    /// Tells whether each coin has a market.
     pub(crate) fn is_whole(&self) -> bool {
         self.pool.is_whole()
             && self.markets.len() == self.pool.balances.len()

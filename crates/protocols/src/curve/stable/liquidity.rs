@@ -1,4 +1,4 @@
-//! Deposits and withdrawals of a single coin: how a metapool reaches the coins of its base pool.
+//! Deposits and withdrawals of a single coin. A metapool uses them to reach the coins of its base pool.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -13,34 +13,34 @@ use crate::curve::arith::{FEE_WHOLE, Fault, Maths, WAD, add, div, int, mul, mul_
 pub struct BasePool {
     /// The pool.
     pub state: State,
-    /// Shares in circulation, atomic units.
+    /// Shares in circulation, in atomic units.
     pub total_supply: U256,
 }
 
-/// The base pool after a deposit, a withdrawal or a swap.
+/// State of the base pool after a deposit, a withdrawal or a swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseAfter {
-    /// Balances, net of the administrator's fees.
+    /// Balances in atomic units, net of administrator fees.
     pub balances: Balances,
     /// Shares in circulation.
     pub total_supply: U256,
 }
 
 impl BasePool {
-    /// The pool as an earlier step left it.
+    /// Returns the pool after an earlier step.
     #[must_use]
     pub fn with(&self, after: &BaseAfter) -> Self {
         let state = State { balances: after.balances.clone(), ..self.state.clone() };
         Self { state, total_supply: after.total_supply }
     }
 
-    /// What a share is worth, 18 decimals, rounded down: `get_virtual_price()`.
+    /// Computes the worth of a share, 18 decimals, rounded down: `get_virtual_price()`.
     pub(crate) fn virtual_price(&self, at: &ExecutionBlock) -> Maths<U256> {
         let xp = self.state.scaled(&self.state.rates.at_view(at)?)?;
         mul_div(self.state.invariant(at)?.d(&xp)?, WAD, self.total_supply)
     }
 
-    /// The fee on each coin's distance from balance: `fee · n / (4 · (n − 1))`.
+    /// Computes the fee on each coin's distance from balance: `fee · n / (4 · (n − 1))`.
     fn imbalance_fee(&self) -> Maths<U256> {
         let n = self.state.balances.len() as u64;
         mul_div(int(self.state.fee), int(n), mul(int(4), sub(int(n), U256::ONE)?)?)
@@ -50,7 +50,7 @@ impl BasePool {
         invariant.d(&scale(balances, rates)?)
     }
 
-    /// Shares minted for `amount` of one coin, and the pool afterwards: `add_liquidity`.
+    /// Computes the shares minted for `amount` of one coin, and the pool afterwards: `add_liquidity`.
     pub(crate) fn deposit(&self, at: &ExecutionBlock, coin: usize, amount: U256) -> Maths<(U256, BaseAfter)> {
         let (invariant, rates) = (self.state.invariant(at)?, self.state.rates.at(at)?);
         let old = &self.state.balances;
@@ -80,7 +80,7 @@ impl BasePool {
         Ok((minted, BaseAfter { balances, total_supply: add(self.total_supply, minted)? }))
     }
 
-    /// Shares for `amount` of one coin, as `calc_token_amount` of the classic pools estimates them: without a fee.
+    /// Estimates the shares for `amount` of one coin like `calc_token_amount` of the classic pools: without a fee.
     pub(crate) fn deposit_estimate(&self, at: &ExecutionBlock, coin: usize, amount: U256) -> Maths<U256> {
         let (invariant, rates) = (self.state.invariant(at)?, self.state.rates.at_view(at)?);
         let d0 = self.invariant_of(&invariant, &rates, &self.state.balances)?;
@@ -90,7 +90,7 @@ impl BasePool {
         mul_div(sub(d1, d0)?, self.total_supply, d0)
     }
 
-    /// What burning `shares` pays in one coin, and the pool afterwards: `remove_liquidity_one_coin`.
+    /// Computes the output of burning `shares` for one coin, and the pool afterwards: `remove_liquidity_one_coin`.
     pub(crate) fn withdraw(&self, at: &ExecutionBlock, coin: usize, shares: U256) -> Maths<(U256, BaseAfter)> {
         let (invariant, rates) = (self.state.invariant(at)?, self.state.rates.at(at)?);
         let xp = self.state.scaled(&rates)?;
@@ -119,7 +119,7 @@ impl BasePool {
         if self.state.is_whole() { Ok(place) } else { Err(SwapError::Closed) }
     }
 
-    /// What burning `shares` pays in one coin: `calc_withdraw_one_coin`, which is also what the withdrawal pays.
+    /// Computes the output of burning `shares` for one coin: `calc_withdraw_one_coin`, which equals the withdrawal's.
     ///
     /// # Errors
     /// [`SwapError`] where the contract reverts.
@@ -128,7 +128,8 @@ impl BasePool {
         Ok(self.withdraw(at, place, shares).map_err(|fault| fault.refusal(shares))?.0)
     }
 
-    /// The classic estimate of the shares for `amount` of one coin: `calc_token_amount`, without the fee of the deposit.
+    /// Computes the classic estimate of the shares for `amount` of one coin: `calc_token_amount`, without the deposit's
+    /// fee.
     ///
     /// # Errors
     /// [`SwapError`] where the contract reverts.
@@ -137,7 +138,7 @@ impl BasePool {
         self.deposit_estimate(at, place, amount).map_err(|fault| fault.refusal(amount))
     }
 
-    /// Scaled balances less the fee on each coin's distance from a balanced withdrawal.
+    /// Subtracts from scaled balances the fee on each coin's distance from a balanced withdrawal.
     fn reduce_by_fees(&self, xp: &Balances, coin: usize, y: U256, d0: U256, d1: U256) -> Maths<Balances> {
         let base_fee = self.imbalance_fee()?;
         let mean = div(add(d0, d1)?, int(2 * xp.len() as u64))?;

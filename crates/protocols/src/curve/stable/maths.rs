@@ -1,6 +1,6 @@
 //! The StableSwap invariant in the contracts' integers: Newton's method for the invariant and for one balance.
 //!
-//! `A·nⁿ·Σx + D = A·D·nⁿ + Dⁿ⁺¹ / (nⁿ·Πx)`. Balances are scaled to 18 decimals and to the coins' rates.
+//! `A·nⁿ·Σx + D = A·D·nⁿ + Dⁿ⁺¹ / (nⁿ·Πx)`. Balances are scaled to 18 decimals and by the coins' rates.
 
 use alloy_primitives::U256;
 use arrayvec::ArrayVec;
@@ -8,41 +8,42 @@ use arrayvec::ArrayVec;
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, add, div, int, mul, mul_div, settled, sub};
 use crate::pool::MAX_COINS;
 
-/// Scaled balances, one for each coin.
+/// Scaled balances, one per coin.
 pub type Balances = ArrayVec<U256, MAX_COINS>;
 
-/// How a contract works out `Dⁿ⁺¹ / (nⁿ·Πx)` one coin at a time. The three round differently.
+/// How a contract computes `Dⁿ⁺¹ / (nⁿ·Πx)` coin by coin. The three round differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProductRule {
-    /// `P·D / (n·x)` for each coin: most pools of 2020 and 2021.
+    /// `P·D / (n·x)` per coin: most pools of 2020 and 2021.
     TimesN,
-    /// `P·D / (n·x + 1)` for each coin: the first lending pools, Aave's and stETH's, which tolerate an empty balance.
+    /// `P·D / (n·x + 1)` per coin: the first lending pools, Aave's and stETH's, which tolerate an empty balance.
     TimesNPlusOne,
-    /// `P·D / x` for each coin, and `nⁿ` at the end: the factory's plain and meta pools, and all of the next generation.
+    /// `P·D / x` per coin, and `nⁿ` at the end: the factory's plain pools and metapools, and all of the next
+    /// generation.
     Whole,
 }
 
-/// The constants of one pool's invariant at one block time.
+/// Constants of one pool's invariant at one block time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invariant {
     /// `A`, times [`Self::a_precision`].
     pub(crate) amp: U256,
-    /// 1 for the first pools, 100 for the later, 10⁴ for Twocrypto pools on this maths.
+    /// 1 for the first pools, 100 for the later ones, 10⁴ for Twocrypto pools on this maths.
     pub(crate) a_precision: U256,
-    /// How the product is rounded.
+    /// Rounding of the product.
     pub(crate) product: ProductRule,
-    /// What the loop for the invariant does after its last round: give the last value (the first pools), or revert.
+    /// Result of the invariant's loop if it does not converge: the last value (the first pools), or a revert.
     pub(crate) gives_unsettled: bool,
 }
 
 impl Invariant {
-    /// `A·n`, scaled.
+    /// Computes `A·n`, scaled.
     fn ann(&self, coins: usize) -> Maths<U256> {
         mul(self.amp, int(coins as u64))
     }
 
-    /// The invariant `D` of these balances; zero for an empty pool.
+    /// Computes the invariant `D` of these balances; zero for an empty pool.
     pub(crate) fn d(&self, xp: &[U256]) -> Maths<U256> {
         let sum = xp.iter().try_fold(U256::ZERO, |sum, x| add(sum, *x))?;
         if sum.is_zero() {
@@ -65,7 +66,7 @@ impl Invariant {
         if self.gives_unsettled { Ok(d) } else { Err(Fault::Unconverged) }
     }
 
-    /// `Dⁿ⁺¹ / (nⁿ·Πx)`.
+    /// Computes `Dⁿ⁺¹ / (nⁿ·Πx)`.
     fn product_term(&self, xp: &[U256], d: U256, n: U256) -> Maths<U256> {
         match self.product {
             ProductRule::TimesN => xp.iter().try_fold(d, |p, x| mul_div(p, d, mul(*x, n)?)),
@@ -77,24 +78,24 @@ impl Invariant {
         }
     }
 
-    /// Balance `j` when balance `i` becomes `x` and the invariant stays that of `xp`.
+    /// Computes balance `j` when balance `i` becomes `x`, at the invariant of `xp`.
     pub(crate) fn y(&self, i: usize, j: usize, x: U256, xp: &[U256]) -> Maths<U256> {
         self.y_at(i, j, x, xp, self.d(xp)?)
     }
 
-    /// As [`Self::y`], at a given invariant.
+    /// Computes balance `j` like [`Self::y`], at a given invariant.
     pub(crate) fn y_at(&self, i: usize, j: usize, x: U256, xp: &[U256], d: U256) -> Maths<U256> {
         let others = xp.iter().enumerate().filter(|(k, _)| *k != j).map(|(k, held)| if k == i { x } else { *held });
         self.solve(others, xp.len(), d)
     }
 
-    /// Balance `i` when the invariant falls to `d` and the other balances stay.
+    /// Computes balance `i` when the invariant falls to `d` and the other balances stay.
     pub(crate) fn y_of_d(&self, i: usize, xp: &[U256], d: U256) -> Maths<U256> {
         let others = xp.iter().enumerate().filter(|(k, _)| *k != i).map(|(_, held)| *held);
         self.solve(others, xp.len(), d)
     }
 
-    /// Newton's method for the one balance that is not among `others`.
+    /// Runs Newton's method for the one balance that is not among `others`.
     fn solve(&self, others: impl Iterator<Item = U256>, coins: usize, d: U256) -> Maths<U256> {
         let n = int(coins as u64);
         let ann = self.ann(coins)?;

@@ -8,63 +8,63 @@ use super::{Balances, BaseAfter, BasePool, Rate, State};
 use crate::SwapError;
 use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, int, mul_div, sub};
 
-/// How long a classic metapool trusts its remembered price of the base pool's shares.
+/// Seconds for which a classic metapool uses its cached price of the base pool's shares.
 pub const CACHE_SECONDS: u64 = 600;
 
-/// The price of the base pool's shares that a classic metapool remembers.
+/// Cached price of the base pool's shares in a classic metapool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedPrice {
     /// `base_virtual_price()`, 18 decimals.
     pub value: U256,
-    /// `base_cache_updated()`, unix seconds.
+    /// `base_cache_updated()`, in unix seconds.
     pub updated: u64,
 }
 
-/// Which views a metapool has; the swaps are the same.
+/// Views of a metapool; the swaps are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetaGeneration {
-    /// Its view estimates a deposit into the base pool without the fee, and takes half the base fee off.
+    /// The view estimates a deposit into the base pool without its fee, and subtracts half the base fee.
     Classic,
-    /// Its view follows the swap.
+    /// The view computes the swap's amount.
     Next,
 }
 
-/// What a metapool's swap depends on.
+/// State of a metapool, as far as swaps depend on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetaState {
-    /// The pool of two: its own coin, and the base pool's shares, whose rate here is not used.
+    /// Pool of its own coin and the base pool's shares. The rate of the shares here is not used.
     pub pool: State,
     /// The base pool.
     pub base: BasePool,
-    /// The remembered price of shares; `None` where the pool asks each time (the factories' pools).
+    /// Cached price of shares; `None` if the pool requests it in each swap (the factories' pools).
     pub cached_price: Option<CachedPrice>,
-    /// Which views it has.
+    /// Its views.
     pub generation: MetaGeneration,
 }
 
-/// A metapool after a swap.
+/// State of a metapool after a swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetaAfter {
-    /// The pool's own balances.
+    /// Balances of the pool, in atomic units.
     pub balances: Balances,
-    /// The base pool, where the swap went through it.
+    /// State of the base pool, which changes if the swap went through it.
     pub base: BaseAfter,
-    /// The remembered price, refreshed if it had run out.
+    /// Cached price, refreshed if it had expired.
     pub cached_price: Option<CachedPrice>,
 }
 
-/// What a metapool pays, and what is left.
+/// Result of a swap of a metapool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetaSwap {
-    /// Paid out, in atomic units.
+    /// Amount out in atomic units.
     pub amount_out: U256,
-    /// Afterwards; `None` where only the coins know.
+    /// State afterwards; `None` if it depends on balances that only the coins know.
     pub after: Option<MetaAfter>,
 }
 
 impl MetaState {
-    /// The pool as an earlier swap of the same route left it.
+    /// Returns the pool after an earlier swap of the same route.
     #[must_use]
     pub fn with(&self, after: &MetaAfter) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl MetaState {
         }
     }
 
-    /// The pool as earlier swaps of the same route left it, where some were its own, and its base pool.
+    /// Returns the pool after earlier swaps of the same route, of itself and of its base pool.
     #[must_use]
     pub(in crate::curve) fn among(&self, own: Option<&MetaAfter>, base: &BaseAfter) -> Self {
         self.with(&MetaAfter {
@@ -85,7 +85,8 @@ impl MetaState {
         })
     }
 
-    /// What the pool takes a share of the base pool to be worth: remembered while it is at most [`CACHE_SECONDS`] old.
+    /// Returns the price of a base pool's share that the pool uses: the cached one while it is at most
+    /// [`CACHE_SECONDS`] old.
     pub(crate) fn share_price(&self, at: &ExecutionBlock) -> Maths<U256> {
         match self.cached_price {
             Some(cached) if at.timestamp <= cached.updated.saturating_add(CACHE_SECONDS) => Ok(cached.value),
@@ -93,7 +94,7 @@ impl MetaState {
         }
     }
 
-    /// Whether a swap in this block asks the base pool for its shares' price.
+    /// Tells whether a swap in this block requests the share price from the base pool.
     pub(crate) fn asks_base(&self, at: &ExecutionBlock) -> bool {
         self.cached_price.is_none_or(|cached| at.timestamp > cached.updated.saturating_add(CACHE_SECONDS))
     }
@@ -121,7 +122,7 @@ impl MetaState {
         if whole { Ok(()) } else { Err(SwapError::Closed) }
     }
 
-    /// What `exchange` pays between the pool's own coin (0) and the base pool's shares (1).
+    /// Computes what `exchange` pays between the pool's own coin (0) and the base pool's shares (1).
     ///
     /// # Errors
     /// As [`State::swap`].
@@ -132,10 +133,10 @@ impl MetaState {
         paid(self.exchange(at, usize::from(coin_in), usize::from(coin_out), amount_in), amount_in)
     }
 
-    /// What `exchange_underlying` pays: coin 0 is the pool's own, coin `k` the base pool's coin `k − 1`.
+    /// Computes what `exchange_underlying` pays. Coin 0 is the pool's own, coin `k` the base pool's coin `k − 1`.
     ///
-    /// A coin of the base pool is first deposited, shares are withdrawn at the end, each with the base pool's own fee.
-    /// Between two coins of the base pool it is a swap of that pool.
+    /// A coin of the base pool is deposited first, or its shares are withdrawn at the end, each with the base pool's
+    /// own fee. Between two coins of the base pool it is a swap of that pool.
     ///
     /// # Errors
     /// As [`State::swap`].
@@ -169,7 +170,7 @@ impl MetaState {
         if i > 0 && j > 0 {
             return self.exchange_in_base(at, i - 1, j - 1, amount_in);
         }
-        // the pool fixes its rates before it touches the base pool
+        // the pool computes its rates before it calls the base pool
         let rates = self.rates(at)?;
         let (shares_in, mut base) =
             if i == 0 { (amount_in, self.base_now()) } else { self.base.deposit(at, i - 1, amount_in)? };
@@ -198,7 +199,7 @@ impl MetaState {
         Ok(MetaSwap { amount_out: swap.amount_out, after })
     }
 
-    /// What the pool's `get_dy` says.
+    /// Computes the pool's `get_dy`.
     ///
     /// # Errors
     /// As [`State::view`].
@@ -209,7 +210,7 @@ impl MetaState {
             .map_err(|fault| fault.refusal(amount_in))
     }
 
-    /// What StableSwap-NG's `get_dx` says for this pool.
+    /// Computes StableSwap-NG's `get_dx` for this pool.
     ///
     /// # Errors
     /// As [`State::view_in`].
@@ -218,14 +219,14 @@ impl MetaState {
         self.priced(at).map_err(|fault| fault.refusal(amount_out))?.view_in(at, coin_in, coin_out, amount_out)
     }
 
-    /// The pool of two with the price of shares filled in.
+    /// Returns the pool of two with the share price filled in.
     fn priced(&self, at: &ExecutionBlock) -> Maths<State> {
         let mut pool = self.pool.clone();
         pool.rates.0[1] = Rate::Fixed(self.share_price(at)?);
         Ok(pool)
     }
 
-    /// What the pool's `get_dy_underlying` says: an estimate in the classic generation, the swap's own amount in the next.
+    /// Computes the pool's `get_dy_underlying`: an estimate in the classic generation, the swap's amount in the next.
     ///
     /// # Errors
     /// As [`State::view`].
@@ -248,7 +249,7 @@ impl MetaState {
         answer.map_err(|fault| fault.refusal(amount_in))
     }
 
-    /// The classic estimate from a coin of the base pool to the pool's own.
+    /// Computes the classic estimate from a coin of the base pool to the pool's own.
     fn get_dy_from_base(&self, at: &ExecutionBlock, coin: usize, amount_in: U256) -> Maths<U256> {
         let rates = self.rates(at)?;
         let xp = self.pool.scaled(&rates)?;

@@ -1,4 +1,4 @@
-//! What a coin of a pool is worth in the pool's common unit.
+//! Rates of coins in a pool's common unit.
 
 use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
@@ -10,43 +10,43 @@ use crate::curve::arith::{Fault, Maths, WAD, add, int, mul, mul_div, sub};
 use crate::pool::MAX_COINS;
 use crate::{RouteState, SwapError, erc4626};
 
-/// The rates of all coins of a pool, in the pool's order.
+/// Rates of all coins of a pool, in the pool's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rates(pub ArrayVec<Rate, MAX_COINS>);
 
-/// The rate of one coin, in units of 10⁻³⁶ of the common unit for one atomic unit.
+/// Rate of one coin: the worth of one atomic unit, in units of 10⁻³⁶ of the common unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rate {
-    /// The same at any time of the block that it was read for: a plain coin, or an oracle's answer.
+    /// Constant within the block of the reading: a plain coin, or an oracle's answer.
     Fixed(U256),
-    /// A Compound market's share, whose worth grows with each block.
+    /// Share of a Compound market, whose worth grows with each block.
     Compound(Box<CompoundRate>),
-    /// A share of a vault, which the pool asks for its worth.
+    /// Share of a vault, whose worth the pool requests.
     Vault(Box<VaultRate>),
 }
 
-/// A vault's share in a pool of the next generation.
+/// Rate of a vault's share in a pool of the next generation.
 ///
 /// Source: `_stored_rates` of StableSwap-NG, asset type 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VaultRate {
-    /// What an atomic unit would be worth if a share were worth one asset: `10^(36 − decimals)`.
+    /// Rate of an atomic unit if one share were worth one asset: `10^(36 − decimals)`.
     pub multiplier: U256,
-    /// A whole share, in atomic units: what the pool asks the vault about.
+    /// One whole share, in atomic units: the amount in the pool's request.
     pub whole_share: U256,
-    /// What brings the vault's answer to 18 decimals.
+    /// Factor that scales the vault's answer to 18 decimals.
     pub asset_scale: U256,
     /// The vault's address.
     pub address: Address,
-    /// The vault.
+    /// State of the vault.
     pub vault: erc4626::State,
 }
 
-/// A Compound market as of its last accrual.
+/// State of a Compound market as of its last accrual.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompoundRate {
-    /// What the rate is multiplied by, to reach the pool's common unit.
+    /// Factor from the exchange rate to the pool's common unit.
     pub multiplier: U256,
     /// `exchangeRateStored()`.
     pub exchange_rate_stored: U256,
@@ -54,11 +54,11 @@ pub struct CompoundRate {
     pub supply_rate_per_block: U256,
     /// `accrualBlockNumber()`.
     pub accrual_block: u64,
-    /// What an accrual needs; without it the swap is priced as the view is.
+    /// Values for the accrual. Without them a swap uses the rate of the pool's view.
     pub accrual: Option<CompoundAccrual>,
 }
 
-/// What `accrueInterest()` of a Compound market depends on, in atomic units of the coin lent.
+/// Values that `accrueInterest()` of a Compound market uses, in atomic units of the lent coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompoundAccrual {
     /// `getCash()`.
@@ -76,24 +76,24 @@ pub struct CompoundAccrual {
 }
 
 impl Rates {
-    /// Rates that do not change.
+    /// Returns rates that do not change.
     pub fn fixed(rates: impl IntoIterator<Item = U256>) -> Self {
         Self(rates.into_iter().take(MAX_COINS).map(Rate::Fixed).collect())
     }
 
-    /// The rates that `exchange` uses in a block.
+    /// Computes the rates that `exchange` uses in a block.
     pub(crate) fn at(&self, at: &ExecutionBlock) -> Maths<Balances> {
         self.0.iter().map(|rate| rate.at(at)).collect()
     }
 
-    /// The rates that `get_dy` uses in a block.
+    /// Computes the rates that `get_dy` uses in a block.
     pub(crate) fn at_view(&self, at: &ExecutionBlock) -> Maths<Balances> {
         self.0.iter().map(|rate| rate.at_view(at)).collect()
     }
 }
 
 impl Rate {
-    /// Whether it may be another one only because time has passed.
+    /// Tells whether the rate can change with time alone.
     pub(crate) fn depends_on_time(&self) -> bool {
         match self {
             Self::Fixed(_) => false,
@@ -102,12 +102,13 @@ impl Rate {
         }
     }
 
-    /// Whether it is another contract's answer that was read once.
+    /// Tells whether the rate is another contract's answer that was read once.
     pub(crate) fn is_oracles(&self) -> bool {
         matches!(self, Self::Fixed(_)) && self.is_asked_for()
     }
 
-    /// Whether the pool asks another contract for it: what follows from decimals alone is a power of ten.
+    /// Tells whether the pool requests the rate from another contract. A rate that follows from decimals is a power of
+    /// ten.
     pub(crate) fn is_asked_for(&self) -> bool {
         match self {
             Self::Fixed(rate) => (18..=36_u64).all(|power| *rate != int(10).wrapping_pow(int(power))),
@@ -115,10 +116,10 @@ impl Rate {
         }
     }
 
-    /// The rate after what a route did to the vault that it is asked of; `None` where it did nothing to it.
+    /// Computes the rate after a route's trades with its vault; `None` if there were none.
     ///
     /// # Errors
-    /// [`SwapError`] where the vault refuses what the route did.
+    /// [`SwapError`] if the vault refuses those trades.
     pub(crate) fn after(&self, at: &ExecutionBlock, route: &RouteState) -> Result<Option<Self>, SwapError> {
         let Self::Vault(share) = self else { return Ok(None) };
         let before = route.before(share.address);
@@ -152,14 +153,14 @@ impl VaultRate {
     }
 
     fn of(&self, vault: &erc4626::State, at: &ExecutionBlock) -> Maths<U256> {
-        // `convertToAssets` and `previewRedeem` agree where a vault takes no fee
+        // `convertToAssets` and `previewRedeem` agree if a vault takes no fee
         let assets = vault.preview_redeem(at, self.whole_share).map_err(|_| Fault::Arithmetic)?;
         mul_div(self.multiplier, mul(assets, self.asset_scale)?, WAD)
     }
 }
 
 impl CompoundRate {
-    /// Whether what is stored is what the market's numbers make it: `exchangeRateStored`.
+    /// Tells whether the stored rate follows from the market's numbers: `exchangeRateStored`.
     pub(crate) fn follows(&self) -> bool {
         let Some(market) = &self.accrual else { return false };
         let worth = || mul_div(sub(add(market.cash, market.borrows)?, market.reserves)?, WAD, market.shares);
@@ -170,7 +171,8 @@ impl CompoundRate {
         int(at.number.saturating_sub(self.accrual_block))
     }
 
-    /// `exchangeRateCurrent()`: interest accrued, simple over the blocks since the last accrual, each product rounded down.
+    /// Computes `exchangeRateCurrent()`: simple interest over the blocks since the last accrual, each product rounded
+    /// down.
     ///
     /// Source: `CToken.accrueInterest`, `exchangeRateStoredInternal`.
     fn current(&self, at: &ExecutionBlock) -> Maths<U256> {
@@ -186,7 +188,7 @@ impl CompoundRate {
         mul_div(sub(add(market.cash, borrows)?, reserves)?, WAD, market.shares)
     }
 
-    /// The pool's own projection from the stored rate: what its views use.
+    /// Computes the pool's own projection from the stored rate, which its views use.
     ///
     /// Source: `_stored_rates` of Curve's Compound, USDT and Iron Bank pools.
     fn projected(&self, at: &ExecutionBlock) -> Maths<U256> {

@@ -1,4 +1,4 @@
-//! What a StableSwap pool's swap depends on.
+//! State of a StableSwap pool, as far as swaps depend on it.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -7,74 +7,75 @@ use serde::{Deserialize, Serialize};
 use super::{Balances, Invariant, ProductRule, Rates};
 use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, ramp, sub};
 
-/// The amplification and its ramp. Values are the contract's own, times its precision of `A`.
+/// Amplification and its ramp. Values are the contract's own, scaled by its precision of `A`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amplification {
-    /// At the start of the ramp.
+    /// Value at the start of the ramp.
     pub initial: U256,
-    /// At its end, and ever after.
+    /// Value from the end of the ramp on.
     pub future: U256,
-    /// Start, unix seconds.
+    /// Start of the ramp, in unix seconds.
     pub initial_time: u64,
-    /// End, unix seconds.
+    /// End of the ramp, in unix seconds.
     pub future_time: u64,
-    /// What the values are multiplied by: 1 for the first pools, 100 for the later.
+    /// Scale of the values: 1 for the first pools, 100 for the later ones.
     pub precision: u16,
 }
 
 impl Amplification {
-    /// An amplification that does not move.
+    /// Returns a constant amplification.
     pub const fn constant(value: U256, precision: u16) -> Self {
         Self { initial: value, future: value, initial_time: 0, future_time: 0, precision }
     }
 
-    /// The scaled amplification in a block of this time.
+    /// Computes the scaled amplification at a block time.
     pub(crate) fn at(&self, timestamp: u64) -> Maths<U256> {
         ramp(self.initial, self.future, self.initial_time, self.future_time, timestamp)
     }
 }
 
-/// When a view takes the fee. Every `exchange` takes it before; some `get_dy` views take it after, and differ by a unit.
+/// Order of fee and scaling in a view. Every `exchange` takes the fee before scaling. Some `get_dy` views take it
+/// after, and differ by one unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FeeStep {
-    /// Before scaling the amount back to the coin's own units.
+    /// Fee before scaling to the coin's own units.
     BeforeScaling,
-    /// After.
+    /// Fee after scaling.
     AfterScaling,
 }
 
-/// Where a pool takes its balances from, and so how a swap changes them.
+/// Source of a pool's balances, which determines how a swap changes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BalanceSource {
-    /// Stored by the pool, which adds and takes the amounts: most pools.
+    /// Stored by the pool, which adds and subtracts amounts: most pools.
     Stored,
-    /// Both balances are worked out anew from their scaled values: the first lending pools, aETH and rETH.
+    /// Stored, but both balances are recomputed from their scaled values: the first lending pools, aETH and rETH.
     Restated,
-    /// The pool asks its coins what it holds, and they rebase or round: known only by reading again.
+    /// Read from the coins, which rebase or round: new balances are known only by reading again.
     Token,
 }
 
-/// Where the pools of one invariant differ from each other.
+/// Differences between pools with the same invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     /// Rounding of the product in the invariant.
     pub product: ProductRule,
-    /// `exchange` keeps one scaled unit back.
+    /// Whether `exchange` keeps one scaled unit back.
     pub exchange_keeps_one: bool,
-    /// `get_dy` keeps one scaled unit back.
+    /// Whether `get_dy` keeps one scaled unit back.
     pub view_keeps_one: bool,
-    /// When `get_dy` takes the fee.
+    /// Order of fee and scaling in `get_dy`.
     pub view_fee: FeeStep,
-    /// How balances change.
+    /// Source of balances.
     pub balance_source: BalanceSource,
-    /// Newton loops give their last value instead of reverting.
+    /// Whether Newton loops return their last value instead of reverting.
     pub gives_unsettled: bool,
 }
 
 impl Rules {
-    /// The pools with all of the later habits: the plain and meta factories, EURS, sETH, LINK, and all of the next generation
+    /// Returns the rules of later pools: the plain and meta factories, EURS, sETH, LINK, and all of the next generation
     /// (these take [`ProductRule::Whole`]).
     pub const fn standard(product: ProductRule) -> Self {
         Self {
@@ -91,7 +92,7 @@ impl Rules {
     pub const THREE_POOL: Self =
         Self { view_fee: FeeStep::AfterScaling, gives_unsettled: true, ..Self::standard(ProductRule::TimesN) };
 
-    /// Compound, USDT, Y, BUSD and sUSD: nothing kept back, balances restated.
+    /// Compound, USDT, Y, BUSD and sUSD: nothing kept back, balances recomputed.
     pub const COMPOUND: Self = Self {
         exchange_keeps_one: false,
         view_keeps_one: false,
@@ -101,7 +102,7 @@ impl Rules {
         product: ProductRule::TimesNPlusOne,
     };
 
-    /// Pax: as Compound, but its view keeps one back and its product is the plain one.
+    /// Pax: as Compound, but its view keeps one unit back and its product is the usual one.
     pub const PAX: Self = Self { view_keeps_one: true, product: ProductRule::TimesN, ..Self::COMPOUND };
 
     /// Aave and sAave: nothing kept back, dynamic fee.
@@ -116,7 +117,7 @@ impl Rules {
     /// stETH.
     pub const STETH: Self = Self { balance_source: BalanceSource::Token, ..Self::standard(ProductRule::TimesNPlusOne) };
 
-    /// aETH and rETH: only the swap keeps one back.
+    /// aETH and rETH: only the swap keeps one unit back.
     pub const ANKR: Self =
         Self { view_keeps_one: false, balance_source: BalanceSource::Restated, ..Self::standard(ProductRule::TimesN) };
 }
@@ -124,25 +125,25 @@ impl Rules {
 /// A StableSwap pool of any generation: two to eight coins around one price.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// What the pool holds of each coin, net of the fees that it owes its administrator, in atomic units.
+    /// Balance of each coin in atomic units, net of administrator fees.
     pub balances: Balances,
-    /// What one atomic unit of each coin is worth, in units of 10⁻³⁶ of the common unit (10¹⁸ for a plain coin of 18
+    /// Worth of one atomic unit of each coin, in units of 10⁻³⁶ of the common unit (10¹⁸ for a plain coin of 18
     /// decimals, 10³⁰ for one of 6).
     pub rates: Rates,
-    /// The amplification.
+    /// Amplification.
     pub amplification: Amplification,
     /// Fee on the amount out, in units of 10⁻¹⁰.
     pub fee: u64,
-    /// How many times the fee may grow away from balance, in units of 10⁻¹⁰; at or below one whole, the fee is fixed.
+    /// Maximum growth of the fee away from balance, in units of 10⁻¹⁰; at or below 100% the fee is fixed.
     pub offpeg_fee_multiplier: u64,
-    /// The administrator's part of the fee, in units of 10⁻¹⁰.
+    /// Administrator's share of the fee, in units of 10⁻¹⁰.
     pub admin_fee: u64,
-    /// The pool's habits of rounding.
+    /// Rounding rules.
     pub rules: Rules,
 }
 
 impl State {
-    /// The invariant's constants in a block.
+    /// Returns the invariant's constants in a block.
     pub(crate) fn invariant(&self, at: &ExecutionBlock) -> Maths<Invariant> {
         Ok(Invariant {
             amp: self.amplification.at(at.timestamp)?,
@@ -152,23 +153,23 @@ impl State {
         })
     }
 
-    /// The pool with other balances and without its rates, for whoever has them at hand.
+    /// Returns the pool with other balances and without its rates, for callers that already have the rates.
     pub(crate) fn holding(&self, balances: Balances) -> Self {
         let Self { amplification, fee, offpeg_fee_multiplier, admin_fee, rules, .. } = *self;
         Self { balances, rates: Rates::default(), amplification, fee, offpeg_fee_multiplier, admin_fee, rules }
     }
 
-    /// Whether there are at least two coins and a rate for each.
+    /// Tells whether there are at least two coins, and a rate for each.
     pub(crate) fn is_whole(&self) -> bool {
         self.balances.len() >= 2 && self.rates.0.len() == self.balances.len()
     }
 
-    /// Balances in the common unit, 18 decimals.
+    /// Scales the balances to the common unit, 18 decimals.
     pub(crate) fn scaled(&self, rates: &[U256]) -> Maths<Balances> {
         scale(&self.balances, rates)
     }
 
-    /// The fee between two average scaled balances: larger the further they are apart.
+    /// Computes the fee between two average scaled balances, which grows with their distance.
     ///
     /// Source: `_dynamic_fee` of the Aave pool and of StableSwap-NG.
     pub(crate) fn fee_between(&self, x: U256, y: U256, base_fee: U256) -> Maths<U256> {
@@ -183,7 +184,7 @@ impl State {
     }
 }
 
-/// Balances times rates, in 18 decimals.
+/// Multiplies balances by rates, to 18 decimals.
 pub(crate) fn scale(balances: &[U256], rates: &[U256]) -> Maths<Balances> {
     balances.iter().zip(rates).map(|(balance, rate)| mul_div(*rate, *balance, WAD)).collect()
 }

@@ -1,4 +1,4 @@
-//! What a StableSwap pool pays.
+//! Swaps of a StableSwap pool.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -7,37 +7,37 @@ use super::{BalanceSource, Balances, FeeStep, State};
 use crate::SwapError;
 use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, sub};
 
-/// A swap in the making: scaled numbers before anything is paid.
+/// A solved swap in scaled numbers, before the payment.
 pub(crate) struct Exchange {
     pub(crate) i: usize,
     pub(crate) j: usize,
     /// Rates of all coins in this block.
     pub(crate) rates: Balances,
-    /// Scaled balances before.
+    /// Scaled balances before the swap.
     pub(crate) xp: Balances,
-    /// Scaled balance of the coin in, after.
+    /// Scaled balance of the coin in, after the swap.
     pub(crate) x: U256,
-    /// Scaled balance of the coin out, after, before the fee.
+    /// Scaled balance of the coin out, after the swap and before the fee.
     pub(crate) y: U256,
 }
 
-/// What a StableSwap pool pays, and what it holds afterwards.
+/// Result of a swap of a StableSwap pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StableSwap {
-    /// Paid out, in atomic units.
+    /// Amount out in atomic units.
     pub amount_out: U256,
-    /// Balances afterwards; `None` where only the coins know ([`BalanceSource::Token`]).
+    /// Balances afterwards; `None` if only the coins know them ([`BalanceSource::Token`]).
     pub balances: Option<Balances>,
 }
 
 impl State {
-    /// What `exchange` pays for `amount_in` of coin `coin_in`, all of which reaches the pool.
+    /// Computes what `exchange` pays for `amount_in` of coin `coin_in`, assuming that all of it reaches the pool.
     ///
-    /// Rounds as the contract: the solved balance up to one unit off, one scaled unit kept back where the pool does so, the fee
-    /// down, the payment down.
+    /// Rounds as the contract: the solved balance is up to one unit off, one scaled unit is kept back if the pool does
+    /// so, fee and payment are rounded down.
     ///
     /// # Errors
-    /// [`SwapError`] where the contract reverts, and [`SwapError::ZeroOutput`] where it would pay nothing.
+    /// [`SwapError`] where the contract reverts, and [`SwapError::ZeroOutput`] if it would pay nothing.
     ///
     /// Source: `exchange` of the StableSwap pools named at [`Rules`](super::Rules).
     pub fn swap(
@@ -55,10 +55,10 @@ impl State {
         if swap.amount_out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(swap) }
     }
 
-    /// What the pool's `get_dy` says, which in some pools is not what [`State::swap`] pays.
+    /// Computes the pool's `get_dy`, which in some pools differs from [`State::swap`].
     ///
     /// # Errors
-    /// As [`State::swap`], and a zero amount out is an answer.
+    /// As [`State::swap`], but a zero amount out is not an error.
     pub fn view(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
         self.check(coin_in, coin_out, amount_in)?;
         self.get_dy(at, usize::from(coin_in), usize::from(coin_out), amount_in)
@@ -91,7 +91,7 @@ impl State {
         Ok(Exchange { i, j, rates: rates.clone(), xp, x, y })
     }
 
-    /// The fee of a solved swap, in units of 10⁻¹⁰.
+    /// Computes the fee of a solved swap, in units of 10⁻¹⁰.
     pub(crate) fn exchange_fee(&self, exchange: &Exchange) -> Maths<U256> {
         let mean = |a: U256, b: U256| Ok(add(a, b)? >> 1);
         self.fee_between(
@@ -160,9 +160,9 @@ impl State {
         }
     }
 
-    /// What StableSwap-NG's `get_dx` says to pay in for `amount_out`.
+    /// Computes the input that StableSwap-NG's `get_dx` returns for `amount_out`.
     ///
-    /// Not the inverse of [`State::view`]: the fee is that of the balances before the swap.
+    /// It is not the inverse of [`State::view`]: the fee is that of the balances before the swap.
     ///
     /// # Errors
     /// As [`State::view`].

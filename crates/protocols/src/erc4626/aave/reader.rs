@@ -1,10 +1,11 @@
-//! Reads a wrapped token and its reserve: which pool and tokens those are once, everything else in one round that every block repeats.
+//! Reads a wrapped token and its reserve: the contracts behind it once, everything else in one round that is repeated
+//! every block.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::sol;
 
 use super::{
-    super::{Accrual, Conversion, Limits, State, accrual::YEAR_SECONDS, parts::Of, reader::Previews},
+    super::{Accrual, Conversion, Limits, State, accrual::YEAR_SECONDS, parts::VaultAddresses, reader::Previews},
     AAVE_POOLS, MOST_DEPOSIT_BITS, RAY, Reserve,
 };
 use crate::{
@@ -27,7 +28,7 @@ sol! {
     function getVirtualUnderlyingBalance(address asset) external view returns (uint128);
 }
 
-/// Places in the configuration of a reserve. Source: `ReserveConfiguration`.
+/// Bit positions in the configuration of a reserve. Source: `ReserveConfiguration`.
 const DECIMALS: usize = 48;
 const IS_ACTIVE: usize = 56;
 const IS_FROZEN: usize = 57;
@@ -35,13 +36,13 @@ const IS_PAUSED: usize = 60;
 const RESERVE_FACTOR: usize = 64;
 const SUPPLY_CAP: usize = 116;
 
-/// A whole reserve factor, in hundredths of a percent.
+/// Reserve factor of 100%, in basis points.
 const WHOLE_FACTOR: u64 = 10_000;
 
-/// What there is of a reserve's token, in units of what was one at the beginning.
+/// View of a reserve token's supply divided by the index.
 const SCALED_SUPPLY: &str = "scaledTotalSupply()";
 
-/// The contracts behind a wrapped token.
+/// Contracts behind a wrapped token.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::erc4626) struct Behind {
     pub(in crate::erc4626) pool: Address,
@@ -49,13 +50,13 @@ pub(in crate::erc4626) struct Behind {
     pub(in crate::erc4626) debt_token: Address,
 }
 
-/// Who is behind: each pool is asked for the reserve of the asset at once.
-pub(in crate::erc4626) fn ask_behind(of: Of, reading: &mut Reading) -> Result<Behind, Stop> {
+/// Finds the contracts behind a wrapped token; all pools are asked for the reserve of the asset in one round.
+pub(in crate::erc4626) fn ask_behind(of: VaultAddresses, reading: &mut Reading) -> Result<Behind, Stop> {
     let (pool, a_token) = (reading.ask(of.vault, &POOLCall {}), reading.ask(of.vault, &aTokenCall {}));
     let reserves = AAVE_POOLS.map(|pool| (pool, reading.try_ask(pool, &getReserveDataCall { asset: of.asset })));
     let (pool, a_token) = (pool?, a_token?);
     let reserve = reserves.into_iter().find(|(known, _)| *known == pool);
-    let unknown = reading.impossible("a pool of Aave's that is not known");
+    let unknown = reading.impossible("an unknown Aave pool");
     let Some((_, reserve)) = reserve else { return Err(unknown) };
     let reserve = reserve?.ok_or(unknown)?;
     if a_token.is_zero() || reserve.aToken != a_token {
@@ -64,9 +65,9 @@ pub(in crate::erc4626) fn ask_behind(of: Of, reading: &mut Reading) -> Result<Be
     Ok(Behind { pool, a_token, debt_token: reserve.variableDebtToken })
 }
 
-/// Everything else of a wrapped token.
-pub(in crate::erc4626) fn read(of: Of, behind: Behind, reading: &mut Reading) -> Result<State, Stop> {
-    let (Of { vault, asset }, Behind { pool, a_token, debt_token }) = (of, behind);
+/// Reads everything else of a wrapped token.
+pub(in crate::erc4626) fn read(of: VaultAddresses, behind: Behind, reading: &mut Reading) -> Result<State, Stop> {
+    let (VaultAddresses { vault, asset }, Behind { pool, a_token, debt_token }) = (of, behind);
     let previews = Previews::ask(of, None, reading);
     let reserve = reading.ask(pool, &getReserveDataCall { asset });
     let not_lent = reading.ask(pool, &getVirtualUnderlyingBalanceCall { asset });
@@ -79,7 +80,7 @@ pub(in crate::erc4626) fn read(of: Of, behind: Behind, reading: &mut Reading) ->
         return Err(reading.impossible("a reserve whose tokens changed"));
     }
     if scaled_balance? < total_shares {
-        return Err(reading.impossible("less in its reserve than its shares stand for"));
+        return Err(reading.impossible("a reserve balance below the worth of its shares"));
     }
     let bits = |place: usize, count: usize| (reserve.configuration >> place) & ((U256::ONE << count) - U256::ONE);
     let flag = |place: usize| reserve.configuration.bit(place);

@@ -22,7 +22,7 @@ use crate::{
 sol! {
     event DexT1Deployed(address indexed dex, uint256 dexId, address indexed supplyToken, address indexed borrowToken);
 
-    // of a pool; what moves money is told by the liquidity layer
+    // events of a pool; the liquidity layer emits those about balances
     event Swap(bool swap0to1, uint256 amountIn, uint256 amountOut, address to);
     event LogTurnOnSmartCol(uint256 token0Amt);
     event LogTurnOnSmartDebt(uint256 token0Amt);
@@ -63,17 +63,17 @@ const TOPICS: &[B256] = &[
     reading::LIMIT_UPDATED,
 ];
 
-/// The factory on mainnet. Source: Fluid's deployment list.
+/// Factory on mainnet. Source: Fluid's deployment list.
 static SOURCES: [Source; 1] = [Source {
     emitter: address!("91716C4EDA1Fb55e84Bf8b4c7085f84285c19085"),
     topic0: DexT1Deployed::SIGNATURE_HASH,
     deployment_block: 21_015_648,
 }];
 
-/// The record of DEX T1 pools.
+/// Record of DEX T1 pools.
 ///
-/// A pool is followed by its own logs and by those of the liquidity layer about its tokens; one whose centre another contract tells
-/// is read at every block.
+/// A pool is followed by its own logs and by the liquidity layer's logs about its tokens. A pool whose centre price
+/// comes from another contract is polled every block.
 #[derive(Clone, Copy, Debug)]
 pub struct DexT1;
 
@@ -97,7 +97,7 @@ impl Protocol for DexT1 {
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
         let malformed = DecodeError::Log { event: "DexT1Deployed", emitter: log.address };
         let Ok(event) = DexT1Deployed::decode_log_data_validate(&log.data) else { return Err(malformed) };
-        // the constructor refuses tokens that are not in order
+        // the constructor requires sorted tokens
         if event.supplyToken >= event.borrowToken || event.supplyToken == Address::ZERO || event.dex == Address::ZERO {
             return Err(malformed);
         }
@@ -124,7 +124,7 @@ impl Protocol for DexT1 {
 
     fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
         let State::Storage(storage) = state else {
-            return Err(DecodeError::State { pool: log.address, what: "not a Fluid pool as the chain stores it" });
+            return Err(DecodeError::State { pool: log.address, what: "a Fluid pool without storage words" });
         };
         let known = log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0));
         let stale = known && (log.address != LIQUIDITY || reading::matters(log, &storage.addresses));

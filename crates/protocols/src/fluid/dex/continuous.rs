@@ -1,4 +1,4 @@
-//! The float curve of a pool: the side that pays more trades first, then both at one price.
+//! Curve of a pool for the optimiser: the side with the better price trades first, then both at one price.
 
 use core::cmp::Ordering;
 
@@ -15,14 +15,14 @@ use crate::{
     continuous::{Direction, PairCurve, Stretch},
 };
 
-/// The root of what a swap leaves of the price at least: it may move by a twentieth.
+/// Square root of the lowest remaining share of the price: a trade may move it by a twentieth.
 const ROOT_AT_THE_LIMIT: f64 = 0.974_679_434_480_896_3;
-/// Questions by which a limit of pool or layer is looked for.
+/// Bisection steps to find a limit of the pool or layer.
 const BISECTIONS: u32 = 32;
-/// Most pools take this part of what the formula says, or all.
+/// First trial when looking for a limit, as a share of the formula's maximum; most pools accept it, or all.
 const NEAR: f64 = 0.95;
 
-/// Reserves of one side in atomic units: in, out, and what can be paid.
+/// Reserves of one side in atomic units: in, out, and the maximum payout.
 #[derive(Clone, Copy)]
 struct Facing {
     reserve_in: f64,
@@ -40,7 +40,7 @@ impl Facing {
     }
 }
 
-/// The curve of a pool at a time; `None` while it is closed.
+/// Returns the curve of a pool at a time; `None` while it is closed.
 #[expect(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
 pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
     let reserves = state.reserves(at).ok()?;
@@ -53,17 +53,17 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
             payable: f64::from(side.real[j]) * unit[j],
         };
         let sides = [reserves.collateral.as_ref().map(facing), reserves.debt.as_ref().map(facing)];
-        // token 1 in token 0, so that selling token 1 runs along its inverse
+        // token 1 in token 0, so a sale of token 1 follows the inverse
         let last = state.last_price().map(|price| (f64::from(price) / 1e27 * unit[1] / unit[0]).sqrt());
         let last = last.map(|root| if i == 0 { root } else { 1.0 / root });
         let whole = chain(gamma, &sides, last, None)?;
-        // where pool or layer take less than the formula, how much is looked for; the curve ends just above it
+        // if the pool or layer accepts less than the formula, find how much; the curve ends just above it
         let fits = |amount: f64| fit(state, &reserves, at, i == 0, whole_number(amount));
         let mut high = whole.capacity_in() * 0.999_999;
         if fits(high).is_eq() {
             return Some(whole);
         }
-        // what the protocol keeps of the fee moves the price a little further than the curve knows
+        // the protocol's part of the fee moves the price slightly further than the curve
         let mut trades = fits(high * NEAR).is_eq();
         let mut low = if trades { high * NEAR } else { 0.0 };
         for _ in 0..BISECTIONS {
@@ -82,8 +82,8 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
     Some(PairCurve { directions: [one_way(0, 1), one_way(1, 0)], gas_units })
 }
 
-/// The sides' segments, up to an amount in where one is given; the second side costs gas where it joins. The price may fall to a part of the root that was stored last; of a
-/// recording, of the root that it has.
+/// Builds the segments of both sides, up to an amount in if one is given. The second side adds gas where it joins. The
+/// price may fall to a share of the root that was stored last, or of the current root in a recording.
 #[expect(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
 fn chain(gamma: f64, sides: &[Option<Facing>; 2], last: Option<f64>, most_in: Option<f64>) -> Option<Direction> {
     let mut open: Vec<Facing> =
@@ -117,8 +117,8 @@ fn chain(gamma: f64, sides: &[Option<Facing>; 2], last: Option<f64>, most_in: Op
     Direction::new(gamma, start, &stretches)
 }
 
-/// Whether an amount is too small for the pool, too large, or trades. Too small is also what leaves the price, which lies far from
-/// the one stored last, farther from it than it may be.
+/// Tests whether an amount is too small for the pool, too large, or trades. An amount also counts as too small if the
+/// price stays farther from the stored one than allowed.
 fn fit(state: &State, reserves: &Reserves, at: &ExecutionBlock, zero_for_one: bool, amount: U256) -> Ordering {
     match state.swap(at, zero_for_one, amount) {
         Ok(_) => Ordering::Equal,
@@ -135,7 +135,7 @@ fn fit(state: &State, reserves: &Reserves, at: &ExecutionBlock, zero_for_one: bo
     }
 }
 
-/// A float as an amount; zero for what is none.
+/// Converts a float to an amount; zero for NaN or negative numbers.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
 fn whole_number(amount: f64) -> U256 {
     if (1.0..3.4e38).contains(&amount) { U256::from(amount as u128) } else { U256::ZERO }

@@ -1,4 +1,4 @@
-//! The price range at a time, and the reserves that collateral and debt make in it. Amounts have twelve decimals, prices 27.
+//! Price range at a time, and the reserves of collateral and debt in it. Amounts have 12 decimals, prices 27.
 
 use alloy_primitives::U256;
 
@@ -8,7 +8,7 @@ use crate::fluid::arith::{bits, expand, small_bits, square_root};
 const MILLION: u64 = 1_000_000;
 const THOUSAND: u64 = 1_000;
 
-/// A pool's prices at a time.
+/// Prices of a pool at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) centre: U256,
@@ -18,15 +18,15 @@ pub(super) struct Range {
     mean: U256,
 }
 
-/// A value on its way from an old one to a new one. Source: `FluidDexT1Shift._calcShiftingDone`.
+/// Interpolates a value that shifts from old to new. Source: `FluidDexT1Shift._calcShiftingDone`.
 fn shifted(current: U256, old: U256, passed: U256, duration: U256) -> Option<U256> {
     let moved = current.abs_diff(old).checked_mul(passed)?.checked_div(duration)?;
     if current > old { old.checked_add(moved) } else { old.checked_sub(moved) }
 }
 
 impl Storage {
-    /// The range at a time; `None` where the contract's arithmetic reverts.
-    /// Source: `CoreHelpers._getPricesAndExchangePrices`.
+    /// Computes the range at a time; `None` where the contract's arithmetic reverts. Source:
+    /// `CoreHelpers._getPricesAndExchangePrices`.
     pub(super) fn range(&self, now: u64) -> Option<Range> {
         let second = self.variables2;
         let mut centre = self.centre(now)?;
@@ -68,7 +68,7 @@ impl Storage {
         Some(Range { centre, upper, lower, mean })
     }
 
-    /// The centre before thresholds and bounds. Source: `FluidDexT1Shift._calcCenterPrice`.
+    /// Computes the centre before thresholds and bounds. Source: `FluidDexT1Shift._calcCenterPrice`.
     fn centre(&self, now: u64) -> Option<U256> {
         let stored = expand(bits(self.variables, 81, 40));
         if !self.variables2.bit(248) {
@@ -87,8 +87,9 @@ impl Storage {
         })
     }
 
-    /// `dexVariables2` after a swap: a centre that has come to the other contract's answer is on its way no longer, and what follows asks
-    /// for that answer to its last digit, not for what was stored of it. Source: `FluidDexT1Shift._calcCenterPrice`.
+    /// Returns `dexVariables2` after a swap. Once a shifting centre has reached the other contract's answer, the shift
+    /// is over, and later reads use that answer in full precision instead of the stored one. Source:
+    /// `FluidDexT1Shift._calcCenterPrice`.
     pub(super) fn arrived(&self, now: u64) -> U256 {
         let mut second = self.variables2;
         if second.bit(248) && self.centre(now) == self.external_centre {
@@ -97,7 +98,7 @@ impl Storage {
         second
     }
 
-    /// Upper and lower price around a centre.
+    /// Computes the upper and lower price around a centre.
     fn bounds(&self, now: u64, centre: U256) -> Option<(U256, U256)> {
         let (mut upper, mut lower) = (bits(self.variables2, 27, 20), bits(self.variables2, 47, 20));
         if self.variables2.bit(26) {
@@ -114,7 +115,7 @@ impl Storage {
         Some((above, below))
     }
 
-    /// Where a price within the range begins to pull the centre, and in how many seconds.
+    /// Returns the thresholds beyond which a price within the range pulls the centre, and the duration in seconds.
     fn thresholds(&self, now: u64) -> Option<(U256, U256, U256)> {
         let second = self.variables2;
         let (upper, lower, seconds) = (bits(second, 68, 10), bits(second, 78, 10), bits(second, 88, 24));
@@ -132,13 +133,13 @@ impl Storage {
     }
 }
 
-/// `1 / price`.
+/// Computes `1 / price`.
 fn inverse(price: U256) -> Option<U256> {
     PRICE_ONE.checked_mul(PRICE_ONE)?.checked_div(price)
 }
 
 impl Range {
-    /// The reserves of so much collateral. Source: `_getCollateralReserves`.
+    /// Computes the reserves of an amount of collateral. Source: `_getCollateralReserves`.
     pub(super) fn of_collateral(&self, supply: [U256; 2]) -> Option<Side> {
         let [x, y] = supply;
         let outside = if self.mean < PRICE_ONE {
@@ -150,7 +151,7 @@ impl Range {
         Some(Side { real: supply, imaginary: [outside.0.checked_add(x)?, outside.1.checked_add(y)?] })
     }
 
-    /// The reserves of so much debt. Source: `_getDebtReserves`.
+    /// Computes the reserves of an amount of debt. Source: `_getDebtReserves`.
     pub(super) fn of_debt(&self, debt: [U256; 2]) -> Option<Side> {
         let [x, y] = debt;
         if self.mean < PRICE_ONE {
@@ -163,12 +164,12 @@ impl Range {
     }
 }
 
-/// `10^50`, up to which a product times 27 more digits stays within a word.
+/// Returns `10^50`: a product with 27 more digits still fits a word.
 fn roomy() -> U256 {
     U256::from(10).pow(U256::from(50))
 }
 
-/// What the imaginary reserves have beyond the real ones. Source: `_calculateReservesOutsideRange`.
+/// Computes the imaginary reserves beyond the real ones. Source: `_calculateReservesOutsideRange`.
 fn outside_range(mean: U256, edge: U256, x: U256, y: U256) -> Option<(U256, U256)> {
     let wide = edge.checked_sub(mean)?;
     let half = mean.checked_mul(x)?.checked_add(y.checked_mul(PRICE_ONE)?)?;
@@ -183,7 +184,7 @@ fn outside_range(mean: U256, edge: U256, x: U256, y: U256) -> Option<(U256, U256
     Some((first, first.checked_mul(mean)? / PRICE_ONE))
 }
 
-/// Source: `_calculateDebtReserves`.
+/// Computes the reserves of debt. Source: `_calculateDebtReserves`.
 fn debt_reserves(mean: U256, lower: U256, dx: U256, dy: U256) -> Option<Side> {
     let (plus, minus) = (dx.checked_mul(mean)?, dy.checked_mul(PRICE_ONE)?);
     let half = plus.abs_diff(minus) / (PRICE_ONE * U256::from(2));

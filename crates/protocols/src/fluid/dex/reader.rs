@@ -1,4 +1,4 @@
-//! Reads a pool's words: its own, and those of its tokens in the liquidity layer.
+//! Reads a pool's storage words and those of its tokens in the liquidity layer.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::sol;
@@ -40,16 +40,17 @@ sol! {
     function centerPrice() external returns (uint256 price);
 }
 
-/// Slots of a pool: `dexVariables`, `dexVariables2`, `_rangeShift` and `_thresholdShift`, `_centerPriceShift`. Source: `DexSlotsLink`.
+/// Slots of a pool: `dexVariables`, `dexVariables2`, `_rangeShift` and `_thresholdShift`, `_centerPriceShift`. Source:
+/// `DexSlotsLink`.
 const POOL_SLOTS: [u64; 4] = [0, 1, 7, 8];
 
-/// As the how manieth contract of the deployer the one was made that tells the centre; zero for none.
+/// Returns the deployer's nonce of the contract that determines the centre price; zero if there is none.
 fn nonce_of(variables2: U256) -> u64 {
     small_bits(variables2, 112, 30)
 }
 
-/// Reads one pool in a round; where a contract tells its centre price, and is not known from before, a second asks that. What never
-/// changes is not asked again of a pool that was read before.
+/// Reads one pool in a round. A second round asks the contract of the centre price if it was not known before.
+/// Constants from an earlier reading are reused.
 pub(super) fn read(
     pool: Address,
     tokens: [Address; 2],
@@ -88,19 +89,19 @@ pub(super) fn read(
     }
     let same = was.is_some_and(|was| nonce_of(was.variables2) == nonce);
     (storage.centre_told_by, storage.external_centre) = match (constants, told) {
-        // the contract that the deployer made as its n-th. Source: `AddressCalcs.addressCalc`
+        // address of the deployer's n-th contract. Source: `AddressCalcs.addressCalc`
         (Some(constants), _) => {
             let teller = constants.deployerContract.create(nonce);
             (Some(teller), Some(reading.ask(teller, &centerPriceCall {})?))
         }
         (None, Some(price)) if same => (told_by, Some(price?)),
-        // another contract tells the centre now: everything is asked
+        // another contract determines the centre now: read everything
         (None, _) => return read(pool, tokens, None, reading),
     };
     Ok(storage)
 }
 
-/// Asks the contract that tells a pool's centre price, and nothing else.
+/// Reads only the centre price from its contract.
 pub(super) fn read_centre(storage: &Storage, reading: &mut Reading) -> Result<Storage, Stop> {
     let external_centre = match storage.centre_told_by {
         Some(teller) => Some(reading.ask(teller, &centerPriceCall {})?),

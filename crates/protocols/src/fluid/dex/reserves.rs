@@ -1,4 +1,4 @@
-//! What a trade pays out of given reserves. All amounts have twelve decimals here; prices have 27, token 1 in token 0.
+//! Trades against given reserves. Amounts have 12 decimals; prices have 27, token 1 in token 0.
 
 use alloy_primitives::{I256, U256};
 use serde::{Deserialize, Serialize};
@@ -8,56 +8,58 @@ use crate::SwapError;
 
 /// One, in the decimals of prices.
 pub(super) const PRICE_ONE: U256 = U256::from_limbs([0x9fd0_803c_e800_0000, 0x33b_2e3c, 0, 0]);
-/// One, in the decimals of fees.
+/// One hundred percent, in the decimals of fees.
 const MILLION: U256 = U256::from_limbs([1_000_000, 0, 0, 0]);
-/// One, in the decimals of the revenue cut.
+/// One hundred percent, in the decimals of the revenue cut.
 const HUNDRED_MILLION: U256 = U256::from_limbs([100_000_000, 0, 0, 0]);
-/// After a swap, real reserves of the token paid are at least this part of the other's, at the centre price.
+/// Minimum real reserve of the paid token after a swap, as a fraction (one over this) of the other's at the centre
+/// price.
 const LEAST_RESERVES: U256 = U256::from_limbs([10_000, 0, 0, 0]);
 
-/// The reserves that a pool's collateral or its debt makes: token 0, token 1.
+/// Reserves of a pool's collateral or debt: token 0, token 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Side {
-    /// What can be paid out.
+    /// Real reserves, which can be paid out.
     pub real: [U256; 2],
-    /// What the curve `x · y = k` runs on.
+    /// Imaginary reserves, on which the curve `x · y = k` runs.
     pub imaginary: [U256; 2],
 }
 
-/// What a trade is charged.
+/// Fees of a trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fees {
-    /// On the amount in, in millionths.
+    /// Fee on the amount in, in hundredths of a basis point.
     pub fee_pips: u32,
-    /// The part of the fee that leaves the pool for the protocol, in percent.
+    /// Protocol's part of the fee, in percent; it leaves the pool.
     pub revenue_cut_percent: u8,
 }
 
-/// Both kinds of reserves at one moment.
+/// Reserves of both sides at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reserves {
-    /// Of the collateral, where the pool has any.
+    /// Reserves of the collateral, if any.
     pub collateral: Option<Side>,
-    /// Of the debt, where the pool has any.
+    /// Reserves of the debt, if any.
     pub debt: Option<Side>,
-    /// The centre of the price range.
+    /// Centre of the price range.
     pub centre_price: U256,
-    /// What a trade is charged.
+    /// Fees of a trade.
     pub fees: Fees,
 }
 
-/// How a trade splits over collateral and debt. The amounts in include the fee, not the cut: see [`Fees::kept`].
+/// Split of a trade over collateral and debt. Amounts in include the fee, but not the protocol's cut; see
+/// [`Fees::kept`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Deposited as collateral, and withdrawn from it.
     pub collateral: (U256, U256),
     /// Paid back as debt, and borrowed.
     pub debt: (U256, U256),
-    /// The price that the trade leaves.
+    /// Price after the trade.
     pub price: U256,
 }
 
-/// Reserves of one side as a trade sees them.
+/// Reserves of one side, in the direction of a trade.
 #[derive(Clone, Copy)]
 struct Facing {
     real: (U256, U256),
@@ -74,7 +76,7 @@ impl Side {
         }
     }
 
-    /// A side of which nothing is zero; one with a zero does not trade.
+    /// Returns a side whose reserves are all above zero; a side with a zero does not trade.
     pub fn open(real: [U256; 2], imaginary: [U256; 2]) -> Option<Self> {
         let zero = real.iter().chain(&imaginary).any(|reserve| reserve.is_zero());
         (!zero).then_some(Self { real, imaginary })
@@ -82,7 +84,7 @@ impl Side {
 }
 
 impl Fees {
-    /// What stays of an amount in after the protocol's cut of the fee.
+    /// Computes an amount in less the protocol's cut of the fee.
     pub fn kept(&self, amount: U256) -> Option<U256> {
         let cut = U256::from(self.revenue_cut_percent).checked_mul(U256::from(self.fee_pips))?;
         Some(amount.checked_mul(HUNDRED_MILLION.checked_sub(cut)?)? / HUNDRED_MILLION)
@@ -98,11 +100,13 @@ impl Fees {
 }
 
 impl Reserves {
-    /// How an amount in splits, what each part pays, and the price afterwards. Source: `FluidDexT1._swapIn`.
+    /// Computes the split of an amount in, the output of each part, and the price afterwards. Source:
+    /// `FluidDexT1._swapIn`.
     ///
     /// # Errors
-    /// - [`SwapError::LimitExceeded`] for more than half of the imaginary reserves of the token in.
-    /// - [`SwapError::InsufficientLiquidity`] where the real reserves would run out, or fall too low beside each other.
+    /// - [`SwapError::LimitExceeded`] above half of the imaginary reserves of the token in.
+    /// - [`SwapError::InsufficientLiquidity`] if the real reserves would run out, or one would be too small next to the
+    ///   other.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
     pub fn give(&self, zero_for_one: bool, amount_in: U256) -> Result<Parts, SwapError> {
         let overflow = || SwapError::Overflow { amount_in };
@@ -136,7 +140,7 @@ impl Reserves {
         self.parts(zero_for_one, (collateral, collateral_part), (debt, debt_part)).ok_or_else(overflow)
     }
 
-    /// How an amount out splits, and what each part asks. Source: `FluidDexT1._swapOut`.
+    /// Computes the split of an amount out, and the input of each part. Source: `FluidDexT1._swapOut`.
     ///
     /// # Errors
     /// As [`Reserves::give`]; the limit is half of the imaginary reserves of the token out.
@@ -179,7 +183,7 @@ impl Reserves {
         (facing(&self.collateral), facing(&self.debt))
     }
 
-    /// Source: `_verifyToken0Reserves`, `_verifyToken1Reserves`.
+    /// Checks the ratio of real reserves. Source: `_verifyToken0Reserves`, `_verifyToken1Reserves`.
     fn check_reserves(
         &self,
         zero_for_one: bool,
@@ -200,7 +204,7 @@ impl Reserves {
         if real_out < least { Err(short) } else { Ok(()) }
     }
 
-    /// The price is taken where more of the amount in went, after the cut.
+    /// Builds the parts. The price is that of the side with the larger amount in, after the cut.
     fn parts(
         &self,
         zero_for_one: bool,
@@ -219,14 +223,14 @@ impl Reserves {
         Some(Parts { collateral: collateral_part, debt: debt_part, price })
     }
 
-    /// The price before a trade, where that trade would take it: of the side with more imaginary reserves of the token in.
+    /// Returns the price before a trade: that of the side with larger imaginary reserves of the token in.
     pub fn price(&self) -> Option<U256> {
         let of = |side: &Side| side.imaginary[1].checked_mul(PRICE_ONE)?.checked_div(side.imaginary[0]);
         of(self.collateral.as_ref().or(self.debt.as_ref())?)
     }
 }
 
-/// Square roots of both products, with nine digits more.
+/// Computes the square roots of both products, with nine more digits.
 fn roots(c: Facing, d: Facing) -> Option<(U256, U256)> {
     let digits = U256::from(1_000_000_000_000_000_000_u64);
     let root = |side: Facing| {
@@ -236,13 +240,14 @@ fn roots(c: Facing, d: Facing) -> Option<(U256, U256)> {
     Some((root(c)?, root(d)?))
 }
 
-/// A quotient between nothing and all.
+/// Computes a quotient, clamped between zero and `all`.
 fn clamped(numerator: I256, denominator: U256, all: U256) -> Option<U256> {
     let share = numerator.checked_div(I256::try_from(denominator).ok()?)?;
     if share.is_negative() { Some(U256::ZERO) } else { Some(share.into_raw().min(all)) }
 }
 
-/// How much of an amount in goes to the collateral so that both sides end at one price. Source: `_swapRoutingIn`.
+/// Computes the part of an amount in that goes to the collateral, so that both sides end at one price. Source:
+/// `_swapRoutingIn`.
 fn route_in(amount: U256, c: Facing, d: Facing) -> Option<U256> {
     let (root_c, root_d) = roots(c, d)?;
     let plus = d.imaginary.0.checked_mul(root_c)?.checked_add(amount.checked_mul(root_c)?)?;
@@ -251,7 +256,8 @@ fn route_in(amount: U256, c: Facing, d: Facing) -> Option<U256> {
     clamped(numerator, root_c.checked_add(root_d)?, amount)
 }
 
-/// How much of an amount out comes from the collateral so that both sides end at one price. Source: `_swapRoutingOut`.
+/// Computes the part of an amount out that comes from the collateral, so that both sides end at one price. Source:
+/// `_swapRoutingOut`.
 fn route_out(amount: U256, c: Facing, d: Facing) -> Option<U256> {
     let (root_c, root_d) = roots(c, d)?;
     let plus = amount.checked_mul(root_c)?.checked_add(c.imaginary.1.checked_mul(root_d)?)?;

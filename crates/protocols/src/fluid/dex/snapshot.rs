@@ -1,4 +1,4 @@
-//! A pool as a resolver shows it: reserves at one moment and limits that grow. What recorded markets have of a pool.
+//! A pool as a resolver reports it: reserves at one moment, and limits that expand. Recorded markets contain this form.
 
 use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
@@ -7,26 +7,26 @@ use serde::{Deserialize, Serialize};
 use super::{Reserves, Side, reserves::Parts};
 use crate::{SwapError, fluid::arith::ten_to};
 
-/// The decimals of reserves.
+/// Decimals of reserves.
 const DECIMALS: u8 = 12;
-/// The smallest amount in that a pool takes, in its twelve decimals and in atomic units.
+/// Minimum amount in of a pool, in 12 decimals and in atomic units.
 pub(super) const LEAST_AMOUNT: (u64, u64) = (1_000_000, 100);
-/// How far one trade may move the price: a twentieth.
+/// Inverse of the maximum price change of one trade (a twentieth).
 pub(super) const MOST_PRICE_CHANGE: U256 = U256::from_limbs([20, 0, 0, 0]);
 
-/// How much of a token can be withdrawn or borrowed, in atomic units.
+/// Limit of withdrawals or loans of a token, in atomic units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limit {
     /// At the moment of the snapshot.
     pub available: U256,
-    /// In the end.
+    /// After the expansion.
     pub expands_to: U256,
-    /// Seconds from the snapshot to the end.
+    /// Seconds from the snapshot to the end of the expansion.
     pub expand_seconds: u64,
 }
 
 impl Limit {
-    /// The limit so many seconds after the snapshot.
+    /// Returns the limit a number of seconds after the snapshot.
     pub fn after(&self, seconds: u64) -> U256 {
         if self.expand_seconds == 0 || seconds >= self.expand_seconds {
             return self.expands_to.max(self.available);
@@ -37,7 +37,7 @@ impl Limit {
         self.available.saturating_add(grown)
     }
 
-    /// The limit after so much of it was used.
+    /// Returns the limit after part of it was used.
     fn less(&self, used: U256) -> Self {
         Self {
             available: self.available.saturating_sub(used),
@@ -47,24 +47,24 @@ impl Limit {
     }
 }
 
-/// A pool at one moment. Interest and the centre price stand still in it; only limits grow.
+/// A pool at one moment. Interest and the centre price do not change; only limits expand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Both tokens, ether as `0xEeee…`.
+    /// Both tokens; ether is `0xEeee…`.
     pub addresses: [Address; 2],
-    /// Reserves, twelve decimals.
+    /// Reserves, 12 decimals.
     pub reserves: Reserves,
     /// Decimals of both tokens.
     pub decimals: [u8; 2],
-    /// Withdrawal limits of both tokens; without one, only reserves limit.
+    /// Withdrawal limits of both tokens; if absent, only reserves limit.
     pub withdrawable: Option<[Limit; 2]>,
-    /// Borrowing limits of both tokens.
+    /// Borrow limits of both tokens.
     pub borrowable: Option<[Limit; 2]>,
-    /// When it was taken, unix seconds.
+    /// Time of the snapshot, in unix seconds.
     pub taken_at: u64,
 }
 
-/// An amount in twelve decimals, rounded down; `None` where it overflows.
+/// Converts an amount to 12 decimals, rounded down; `None` on overflow.
 pub fn normalised(amount: U256, decimals: u8) -> Option<U256> {
     if decimals > DECIMALS {
         Some(amount / ten_to(decimals - DECIMALS))
@@ -73,7 +73,7 @@ pub fn normalised(amount: U256, decimals: u8) -> Option<U256> {
     }
 }
 
-/// An amount of twelve decimals in atomic units, rounded down; `None` where it overflows.
+/// Converts an amount of 12 decimals to atomic units, rounded down; `None` on overflow.
 pub fn atomic(amount: U256, decimals: u8) -> Option<U256> {
     if decimals > DECIMALS {
         amount.checked_mul(ten_to(decimals - DECIMALS))
@@ -83,12 +83,12 @@ pub fn atomic(amount: U256, decimals: u8) -> Option<U256> {
 }
 
 impl Snapshot {
-    /// What a swap pays, in atomic units, how it splits, and the pool afterwards. Source: `FluidDexT1._swapIn`.
+    /// Computes a swap in atomic units: the output, its split, and the pool afterwards. Source: `FluidDexT1._swapIn`.
     ///
     /// # Errors
-    /// - [`SwapError::ZeroOutput`] below the least amount that the pool takes, or for nothing out.
-    /// - [`SwapError::LimitExceeded`] beyond a limit, half of the reserves, or a twentieth of the price.
-    /// - [`SwapError::InsufficientLiquidity`] where reserves would run low.
+    /// - [`SwapError::ZeroOutput`] below the pool's minimum, or if the output rounds to zero.
+    /// - [`SwapError::LimitExceeded`] above a limit, half of the reserves, or a twentieth of the price.
+    /// - [`SwapError::InsufficientLiquidity`] if reserves would run low.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
     pub fn swap(
         &self,
@@ -114,7 +114,7 @@ impl Snapshot {
         Ok((amount_out, parts, after.ok_or(SwapError::Overflow { amount_in })?))
     }
 
-    /// The amount in that a swap for exactly `amount_out` asks, in atomic units. Source: `FluidDexT1._swapOut`.
+    /// Computes the input for exactly `amount_out`, in atomic units. Source: `FluidDexT1._swapOut`.
     ///
     /// # Errors
     /// As [`Snapshot::swap`].
@@ -138,7 +138,8 @@ impl Snapshot {
         if zero_for_one { (first, second) } else { (second, first) }
     }
 
-    /// The contract compares with the price that it stored last; a snapshot has only the price of its reserves.
+    /// Checks the price change. The contract compares with the price that it stored last; a snapshot has only the price
+    /// of its reserves.
     fn check_price(&self, zero_for_one: bool, parts: &Parts, amount_in: U256) -> Result<(), SwapError> {
         let side = if parts.collateral.0 > parts.debt.0 { self.reserves.collateral } else { self.reserves.debt };
         let before = Reserves { collateral: side, debt: None, ..self.reserves }.price();

@@ -1,4 +1,4 @@
-//! A pool's state, from the chain or from a recording.
+//! State of a pool, from the chain or from a recording.
 
 use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
@@ -10,28 +10,28 @@ use crate::{
     fluid::arith::{bits, expand},
 };
 
-/// What a pool's swap depends on.
+/// State that a swap depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// The words that the chain stores: exact at any time.
+    /// Storage words of the chain: exact at any time.
     Storage(Box<Storage>),
-    /// Reserves that a resolver gave for one moment: what recorded markets have.
+    /// Reserves that a resolver reported for one moment, as in recorded markets.
     Snapshot(Box<Snapshot>),
 }
 
-/// What a swap changed.
+/// State change of a swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "a box would be made for every quote")]
 pub enum After {
-    /// Of stored words.
+    /// Change of storage words.
     Storage(StorageAfter),
-    /// Of a recording.
+    /// Change of a recording.
     Snapshot(Box<Snapshot>),
 }
 
 impl State {
-    /// What a swap pays at a time.
+    /// Computes a swap at a time.
     ///
     /// # Errors
     /// As [`Storage::swap`] and [`Snapshot::swap`].
@@ -42,7 +42,7 @@ impl State {
         }
     }
 
-    /// As [`State::swap`], on the pool as an earlier swap left it.
+    /// Computes a swap like [`State::swap`], after an earlier swap.
     ///
     /// # Errors
     /// As [`State::swap`].
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// The reserves at a time.
+    /// Computes the reserves at a time.
     ///
     /// # Errors
     /// As [`Storage::reserves`].
@@ -75,7 +75,7 @@ impl State {
         }
     }
 
-    /// What a trade is charged.
+    /// Returns the fees of a trade.
     pub fn fees(&self) -> Fees {
         match self {
             Self::Storage(storage) => storage.fees(),
@@ -107,7 +107,7 @@ impl State {
         Ok(Swap { amount_out, gas_units: swap_gas_units(self, zero_for_one, &parts), after })
     }
 
-    /// Whether the pool has collateral, and whether it has debt.
+    /// Tells whether the pool has collateral, and whether it has debt.
     pub(super) fn sides(&self) -> (bool, bool) {
         match self {
             Self::Storage(storage) => (storage.variables2.bit(0), storage.variables2.bit(1)),
@@ -115,7 +115,7 @@ impl State {
         }
     }
 
-    /// The price that the last swap left, token 1 in token 0, 27 decimals; a recording does not say.
+    /// Returns the price after the last swap, token 1 in token 0, 27 decimals; a recording does not have it.
     pub(super) fn last_price(&self) -> Option<U256> {
         match self {
             Self::Storage(storage) => Some(expand(bits(storage.variables, 41, 40))),
@@ -123,12 +123,12 @@ impl State {
         }
     }
 
-    /// Whether another contract tells the centre.
-    pub(super) fn is_told_its_centre(&self) -> bool {
+    /// Tells whether another contract determines the centre price.
+    pub(super) fn has_external_centre(&self) -> bool {
         matches!(self, Self::Storage(storage) if storage.external_centre.is_some())
     }
 
-    /// The address of a coin, ether as `0xEeee…`.
+    /// Returns the address of a coin; ether is `0xEeee…`.
     pub fn token_at(&self, coin: u8) -> Option<Address> {
         let addresses = match self {
             Self::Storage(storage) => &storage.addresses,
@@ -137,22 +137,22 @@ impl State {
         addresses.get(usize::from(coin)).copied()
     }
 
-    /// Whether a pool can be in this state.
+    /// Checks that the state is possible.
     ///
     /// # Errors
-    /// What is impossible about it.
+    /// Describes the violation.
     pub fn validate(&self) -> Result<(), &'static str> {
         if self.decimals().iter().any(|decimals| *decimals > 18) {
             return Err("a token of more than 18 decimals");
         }
         let fees = self.fees();
         if fees.fee_pips >= 1_000_000 || fees.revenue_cut_percent > 100 {
-            return Err("a fee above the whole");
+            return Err("a fee above 100%");
         }
         Ok(())
     }
 
-    /// Decimals of both tokens.
+    /// Returns the decimals of both tokens.
     pub fn decimals(&self) -> [u8; 2] {
         match self {
             Self::Storage(storage) => storage.decimals,

@@ -1,4 +1,4 @@
-//! The step through a DEX T1 pool.
+//! Encoding of the step through a DEX T1 pool.
 
 use alloy_primitives::Address;
 
@@ -12,7 +12,7 @@ use crate::{
 /// Opcode of a step through a DEX T1 pool.
 const OPCODE: u8 = 0x60;
 
-/// Operands: the pool, and one for selling token 0 or zero for selling token 1.
+/// Encodes the step. Operands: the pool, and one to sell token 0 or zero to sell token 1.
 pub(crate) fn step_code(pool: Address, state: &State, coin_in: u8) -> StepCode {
     let ether = state.token_at(coin_in) == Some(ETHER);
     let funding = if ether { Funding::Ether } else { Funding::Approval };

@@ -1,4 +1,4 @@
-//! A pool by the words that the chain stores of it: exact at any time.
+//! A pool as the chain's storage words: exact at any time.
 
 use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
@@ -16,20 +16,20 @@ use crate::{
     },
 };
 
-/// The most that a pool may bring to the layer, as a share of what is booked.
+/// Maximum amount that a pool may transfer to the layer, in basis points of the booked amount.
 const MOST_BROUGHT_BPS: U256 = U256::from_limbs([10_100, 0, 0, 0]);
 
 /// One, in the decimals of price differences.
 const DIFFERENCE_ONE: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
-/// The centre may move by one part in so many between two swaps of a block.
+/// The centre may move by one part in this many between two swaps of a block.
 const CENTRE_STEADY: U256 = U256::from_limbs([100_000_000, 0, 0, 0]);
 /// Bits of a stored price's coefficient.
 const PRICE_COEFFICIENT: usize = 32;
 
-/// What a pool and the liquidity layer store, as far as a swap reads it.
+/// Storage words of a pool and of the liquidity layer that a swap reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storage {
-    /// Both tokens, ether as `0xEeee…`.
+    /// Both tokens; ether is `0xEeee…`.
     pub addresses: [Address; 2],
     /// Decimals of both tokens.
     pub decimals: [u8; 2],
@@ -41,9 +41,9 @@ pub struct Storage {
     pub shifts: U256,
     /// `_centerPriceShift`.
     pub centre_shift: U256,
-    /// What the pool's centre price contract says at this block, where it has one; 27 decimals.
+    /// Answer of the centre price contract at this block, if there is one; 27 decimals.
     pub external_centre: Option<U256>,
-    /// The contract that says so.
+    /// Centre price contract.
     pub centre_told_by: Option<Address>,
     /// Both tokens in the liquidity layer.
     pub tokens: [Token; 2],
@@ -51,7 +51,7 @@ pub struct Storage {
     pub layer_paused: bool,
 }
 
-/// The words that a swap changed.
+/// Storage words that a swap changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorageAfter {
     variables: U256,
@@ -60,17 +60,17 @@ pub struct StorageAfter {
 }
 
 impl Storage {
-    /// The state with the words of `after`.
+    /// Returns the state with the words of `after`.
     #[must_use]
     pub fn with(&self, after: &StorageAfter) -> Self {
         Self { variables: after.variables, variables2: after.variables2, tokens: after.tokens, ..self.clone() }
     }
 
-    /// The reserves at a time.
+    /// Computes the reserves at a time.
     ///
     /// # Errors
-    /// [`SwapError::Closed`] for a pool that is paused, not initialised, or in the middle of a call;
-    /// [`SwapError::Overflow`] where the contract's arithmetic reverts.
+    /// [`SwapError::Closed`] for a pool that is paused, not initialised, or locked; [`SwapError::Overflow`] where the
+    /// contract's arithmetic reverts.
     pub fn reserves(&self, at: &ExecutionBlock) -> Result<Reserves, SwapError> {
         let second = self.variables2;
         let closed = second.bit(255) || self.variables.bit(0) || self.layer_paused || !(second.bit(0) || second.bit(1));
@@ -100,7 +100,7 @@ impl Storage {
         Ok(Reserves { collateral, debt, centre_price, fees: self.fees() })
     }
 
-    /// What a trade is charged.
+    /// Returns the fees of a trade.
     pub fn fees(&self) -> Fees {
         Fees {
             fee_pips: u32::try_from(small_bits(self.variables2, 2, 17)).unwrap_or(u32::MAX),
@@ -108,13 +108,14 @@ impl Storage {
         }
     }
 
-    /// What a swap pays at a time, in atomic units, how it splits, and the words that it changes. Source: `FluidDexT1._swapIn`.
+    /// Computes a swap at a time in atomic units: the output, its split, and the changed words. Source:
+    /// `FluidDexT1._swapIn`.
     ///
     /// # Errors
-    /// - [`SwapError::Closed`] for a pool, or a protocol in the layer, that is paused.
-    /// - [`SwapError::ZeroOutput`] below what the pool or the layer takes, or for nothing out.
-    /// - [`SwapError::LimitExceeded`] beyond a limit on withdrawals, loans, utilisation, reserves or price.
-    /// - [`SwapError::InsufficientLiquidity`] where reserves would run low.
+    /// - [`SwapError::Closed`] for a paused pool, or a paused protocol in the layer.
+    /// - [`SwapError::ZeroOutput`] below the minimum of the pool or the layer, or if the output rounds to zero.
+    /// - [`SwapError::LimitExceeded`] above a limit of withdrawals, loans, utilisation, reserves or price.
+    /// - [`SwapError::InsufficientLiquidity`] if reserves would run low.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
     pub fn swap(
         &self,
@@ -149,7 +150,8 @@ impl Storage {
         if amount_out.is_zero() || (deposit.is_zero() && payback.is_zero()) {
             return Err(SwapError::ZeroOutput);
         }
-        // The layer refuses to be brought a hundredth more than is booked, which rounding leaves of the smallest amounts.
+        // the layer refuses a transfer of over one percent more than the booked amount, which rounding causes for tiny
+        // amounts
         if amount_in > deposit.saturating_add(payback).saturating_mul(MOST_BROUGHT_BPS) / U256::from(10_000) {
             return Err(SwapError::ZeroOutput);
         }
@@ -167,7 +169,8 @@ impl Storage {
         Ok((amount_out, parts, StorageAfter { variables, variables2: self.arrived(now), tokens }))
     }
 
-    /// `dexVariables` after a swap, if the price moved little enough. Source: `CoreHelpers._updateOracle`.
+    /// Returns `dexVariables` after a swap, if the price change is within its limit. Source:
+    /// `CoreHelpers._updateOracle`.
     fn moved(&self, now: u64, parts: &Parts, centre: U256, amount_in: U256) -> Result<U256, SwapError> {
         let word = self.variables;
         let stored = |from: usize| expand(bits(word, from, 40));

@@ -12,20 +12,20 @@ use crate::{
     continuous::PairCurve,
     fluid::AGAIN_GAS_UNITS,
     fluid::reading::{self, LIQUIDITY},
-    vault::{self, Before, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
+    vault::{self, EarlierTrades, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
 };
 
 sol! {
     event LogTokenCreated(address indexed token, address indexed asset, uint256 indexed count, string fTokenType);
     function allTokens() external view returns (address[]);
 
-    // of a share; what moves money is told by the liquidity layer
+    // events of an fToken; the liquidity layer emits those about balances
     event LogUpdateRates(uint256 tokenExchangePrice, uint256 liquidityExchangePrice);
     event LogUpdateRewards(address indexed rewardsRateModel);
     event LogRebalance(uint256 assets);
 }
 
-/// Events after which a share's state is read again.
+/// Events after which an fToken's state is read again.
 const TOPICS: &[B256] = &[
     LogUpdateRates::SIGNATURE_HASH,
     LogUpdateRewards::SIGNATURE_HASH,
@@ -43,14 +43,14 @@ const TOPICS: &[B256] = &[
     reading::LIMIT_UPDATED,
 ];
 
-/// The factory on mainnet. Source: Fluid's deployment list.
+/// Factory on mainnet. Source: Fluid's deployment list.
 static SOURCES: [Source; 1] = [Source {
     emitter: address!("54B91A0D94cb471F37f949c60F7Fa7935b551D03"),
     topic0: LogTokenCreated::SIGNATURE_HASH,
     deployment_block: 19_239_226,
 }];
 
-/// The record of fTokens.
+/// Record of fTokens.
 #[derive(Clone, Copy, Debug)]
 pub struct FToken;
 
@@ -157,7 +157,7 @@ impl Protocol for FToken {
 }
 
 impl VaultProtocol for FToken {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         after(state, at, before)?.as_ref().unwrap_or(state).rate(at)
     }
 
@@ -165,7 +165,7 @@ impl VaultProtocol for FToken {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
         let left = after(state, at, before)?;
@@ -177,17 +177,17 @@ impl VaultProtocol for FToken {
         gas::PREVIEW_GAS_UNITS
     }
 
-    fn ask_maker(&self, factory: Address, _vault: Address, _asset: Address) -> Question {
+    fn ask_factory(&self, factory: Address, _vault: Address, _asset: Address) -> Question {
         ask(factory, &allTokensCall {})
     }
 
-    fn is_made(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
+    fn is_created(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
         answers.try_next::<allTokensCall>().is_some_and(|all| all.contains(&vault))
     }
 }
 
-/// Returns the share after trades of the same transaction; `None` where there were none.
-fn after(state: &State, at: &ExecutionBlock, before: Before<'_>) -> Result<Option<Box<State>>, SwapError> {
+/// Returns the fToken after trades of the same transaction; `None` if there were none.
+fn after(state: &State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Option<Box<State>>, SwapError> {
     let mut left: Option<Box<State>> = None;
     for trade in before.own() {
         let now = left.as_deref().unwrap_or(state);

@@ -1,11 +1,11 @@
-//! The share as the optimiser sees it: a rate each way, up to what can be withdrawn.
+//! An fToken's curve for the optimiser: a fixed rate in each direction, up to the withdrawal limit.
 
 use braid_primitives::ExecutionBlock;
 
 use super::{State, gas};
 use crate::continuous::{PairCurve, fixed_rate, likely_room};
 
-/// Both directions in a block; `None` while nothing can be traded.
+/// Returns the curve of both directions in a block; `None` while nothing can be traded.
 pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
     let price = f64::from(state.price(at.timestamp).ok()?) / 1e12;
     if state.layer_paused || !price.is_finite() || price <= 0.0 {

@@ -1,4 +1,4 @@
-//! fTokens: shares of what one token earns in the liquidity layer, by the calls of ERC-4626.
+//! fTokens: shares of a supply to the liquidity layer, with the ERC-4626 interface.
 
 mod cold;
 mod continuous;
@@ -14,57 +14,57 @@ use crate::{SwapError, vault::Rate};
 
 pub use cold::FToken;
 
-/// One, in the decimals of exchange prices.
+/// One, in the decimals of exchange prices (12).
 const PRICE_ONE: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
-/// The whole, in the decimals of a return.
+/// One hundred percent, in the decimals of a return.
 const RETURN_ONE: U256 = U256::from_limbs([100_000_000_000_000, 0, 0, 0]);
 
-/// What a deposit or a redemption depends on. The share has the decimals of its asset.
+/// State that a deposit or a redemption depends on. The share has the decimals of its asset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// What lies in the layer: the asset, or ether (`0xEeee…`) for wrapped ether.
+    /// Token in the layer: the asset, or ether (`0xEeee…`) for WETH.
     pub stored: Address,
-    /// That token in the layer, and what the share has of it there.
+    /// That token in the layer, with the fToken's supply.
     pub layer: Token,
     /// Whether the layer is paused.
     pub layer_paused: bool,
-    /// Assets for a share when prices were last stored, twelve decimals.
+    /// Assets per share when prices were last stored, 12 decimals.
     pub token_price: u64,
-    /// The layer's exchange price of supply at that time, twelve decimals.
+    /// The layer's exchange price of supply at that time, 12 decimals.
     pub layer_price: u64,
-    /// Shares of everybody.
+    /// `totalSupply` of shares.
     pub total_shares: U256,
 }
 
-/// What a trade changed. Without rewards the prices stay as they were stored.
+/// State change of a trade. Without rewards the stored prices stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct After {
     layer: Token,
     total_shares: U256,
 }
 
-/// What a trade pays and costs, and what it changed.
+/// Result of a trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paid {
-    /// What comes out, in atomic units.
+    /// Amount out in atomic units.
     pub amount_out: U256,
-    /// What it costs, in gas units.
+    /// Gas units.
     pub gas_units: u64,
-    /// What it changed.
+    /// State change.
     pub after: After,
 }
 
 impl State {
-    /// The state as an earlier trade left it.
+    /// Returns the state after an earlier trade.
     #[must_use]
     pub fn with(&self, after: &After) -> Self {
         Self { layer: after.layer, total_shares: after.total_shares, ..self.clone() }
     }
 
-    /// Assets for a share at a time, twelve decimals. Source: `_calculateNewTokenExchangePrice`.
+    /// Computes the assets per share at a time, 12 decimals. Source: `_calculateNewTokenExchangePrice`.
     ///
     /// # Errors
-    /// [`SwapError::Closed`] where the asset is not listed, or its exchange price fell, at which the contract reverts.
+    /// [`SwapError::Closed`] if the asset is not listed, or its exchange price fell, where the contract reverts.
     pub fn price(&self, now: u64) -> Result<U256, SwapError> {
         let (stored, fresh) = (U256::from(self.layer_price), self.layer.prices(now)?.supply);
         let grown = fresh.checked_sub(stored).ok_or(SwapError::Closed)?;
@@ -73,7 +73,7 @@ impl State {
         Ok(token + token * earned / RETURN_ONE)
     }
 
-    /// What it converts at, whatever the limits say.
+    /// Computes the conversion rate, ignoring limits.
     ///
     /// # Errors
     /// As [`State::price`].
@@ -81,19 +81,19 @@ impl State {
         Rate::new(Some(self.price(at.timestamp)?), Some(PRICE_ONE))
     }
 
-    /// The most assets that can be taken out at a time, by limit and by what the layer holds.
+    /// Computes the maximum withdrawal in assets at a time, by the limit and by the layer's balance.
     pub(super) fn withdrawable(&self, now: u64) -> U256 {
         let Ok(prices) = self.layer.prices(now) else { return U256::ZERO };
         withdrawable(self.layer.supply, prices.supply, now).min(self.layer.held)
     }
 
-    /// What a deposit (asset in) or a redemption pays. Source: `_executeDeposit`, `redeem`.
+    /// Computes a deposit (asset in) or a redemption. Source: `_executeDeposit`, `redeem`.
     ///
     /// # Errors
-    /// - [`SwapError::Closed`] while the layer, or the share in it, is paused.
-    /// - [`SwapError::ZeroOutput`] for nothing out, or too little to be stored in the layer.
-    /// - [`SwapError::LimitExceeded`] beyond what can be withdrawn.
-    /// - [`SwapError::InsufficientLiquidity`] for more shares than there are.
+    /// - [`SwapError::Closed`] while the layer, or the fToken in it, is paused.
+    /// - [`SwapError::ZeroOutput`] if the output rounds to zero, or the amount is too small to be stored in the layer.
+    /// - [`SwapError::LimitExceeded`] above the withdrawal limit.
+    /// - [`SwapError::InsufficientLiquidity`] for more shares than the supply.
     /// - [`SwapError::Overflow`] beyond 127 bits.
     pub fn swap(&self, at: &ExecutionBlock, deposits: bool, amount_in: U256) -> Result<Paid, SwapError> {
         if amount_in.bit_len() > 127 {

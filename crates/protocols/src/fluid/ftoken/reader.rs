@@ -1,4 +1,4 @@
-//! Reads a share in one round, and compares what it says of its price. The prices that it stored last have no view: its storage
+//! Reads an fToken in one round, and compares its price with the model. The last stored prices have no view, so storage
 //! is read.
 
 use alloy_primitives::{Address, U256};
@@ -18,13 +18,13 @@ sol! {
     function getData() external view returns (address liquidity, address lendingFactory, address rewardsRateModel, address permit2, address rebalancer, bool rewardsActive, uint256 liquidityBalance, uint256 liquidityExchangePrice, uint256 tokenExchangePrice);
 }
 
-/// The slot of `_liquidityExchangePrice`, `_tokenExchangePrice`, `_lastUpdateTimestamp`, `_status`, `_rewardsActive`. Source: the
-/// share's `Variables`.
+/// Slot of `_liquidityExchangePrice`, `_tokenExchangePrice`, `_lastUpdateTimestamp`, `_status`, `_rewardsActive`.
+/// Source: the fToken's `Variables`.
 const PRICES: U256 = U256::from_limbs([8, 0, 0, 0]);
 
-/// Reads one share.
+/// Reads one fToken.
 pub(super) fn read(share: Address, asset: Address, reading: &mut Reading) -> Result<State, Stop> {
-    // of wrapped ether, ether lies in the layer
+    // for WETH, the layer holds ether
     let stored = if asset == WETH { ETHER } else { asset };
     let itself = reading.words(share, ["asset()", "totalSupply()"]);
     let (data, prices) = (reading.ask(share, &getDataCall {}), reading.storage(share, PRICES));
@@ -32,13 +32,13 @@ pub(super) fn read(share: Address, asset: Address, reading: &mut Reading) -> Res
     let (layer, _) = token(stored, share, None, reading)?;
     let ([asset_said, total_shares], data, prices) = (itself?, data?, prices?);
     if !is(asset_said, asset) {
-        return Err(reading.impossible("another asset than was announced"));
+        return Err(reading.impossible("another asset than announced"));
     }
     if data.liquidity != LIQUIDITY {
         return Err(reading.impossible("another liquidity layer"));
     }
     if data.rewardsActive {
-        return Err(reading.impossible("rewards, which are not covered"));
+        return Err(reading.impossible("rewards, which are not modelled"));
     }
     let (token_price, layer_price) = (small_bits(prices, 64, 64), small_bits(prices, 0, 64));
     let state = State { stored, layer, layer_paused: layer_paused?, token_price, layer_price, total_shares };

@@ -14,14 +14,16 @@ use crate::{
     continuous::PairCurve,
     morpho::{METAMORPHO, MORPHO_BLUE, gas as metamorpho, warm::Lends},
     reading::reader_of,
-    vault::{self, ASSET_COIN, Before, Does, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
+    vault::{
+        self, ASSET_COIN, Action, EarlierTrades, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code,
+    },
 };
 
 sol! {
     event CreateVaultV2(address indexed owner, address indexed asset, bytes32 salt, address indexed newVaultV2);
     function isVaultV2(address account) external view returns (bool);
 
-    // of a vault
+    // events of a vault
     event AccrueInterest(uint256 previousTotalAssets, uint256 newTotalAssets, uint256 performanceFeeShares, uint256 managementFeeShares);
     event Allocate(address indexed sender, address indexed adapter, uint256 assets, bytes32[] ids, int256 change);
     event Deallocate(address indexed sender, address indexed adapter, uint256 assets, bytes32[] ids, int256 change);
@@ -41,7 +43,7 @@ sol! {
     event IncreaseRelativeCap(bytes32 indexed id, bytes idData, uint256 newRelativeCap);
 }
 
-/// Events of a vault after which its state is read again: a deposit and a redemption both take note of interest.
+/// Events of a vault after which its state is read again: deposits and redemptions accrue interest.
 const OWN: &[B256] = &[
     AccrueInterest::SIGNATURE_HASH,
     Allocate::SIGNATURE_HASH,
@@ -62,14 +64,14 @@ const OWN: &[B256] = &[
     IncreaseRelativeCap::SIGNATURE_HASH,
 ];
 
-/// Those, and the events of Morpho Blue and of MetaMorpho vaults.
+/// Those events, and the events of Morpho Blue and of MetaMorpho vaults.
 static TOPICS: std::sync::LazyLock<Vec<B256>> = std::sync::LazyLock::new(|| {
     let mut topics = OWN.to_vec();
     topics.extend_from_slice(METAMORPHO.freshness_topics());
     topics
 });
 
-/// The record of Vault V2.
+/// Record of Vault V2.
 #[derive(Clone, Copy, Debug)]
 pub struct VaultV2Protocol;
 
@@ -82,7 +84,7 @@ static SOURCES: [Source; 1] = [Source {
     deployment_block: 23_375_073,
 }];
 
-/// Whether a vault has something in a market, itself or through a MetaMorpho vault.
+/// Tells whether a vault has a position in a market, itself or through a MetaMorpho vault.
 fn lends_on(vault: &VaultV2, id: &B256) -> bool {
     vault.adapters.iter().any(|adapter| adapter.holdings().iter().any(|holding| holding.id == *id))
 }
@@ -183,13 +185,13 @@ impl Protocol for VaultV2Protocol {
     }
 
     fn lenders<'a>(&self, pool: Address, state: &'a Self::State, coin_in: u8, gas_units: u64) -> Vec<Lender<'a>> {
-        let does = Does::Trades { deposits: coin_in == ASSET_COIN, gas_units };
-        vec![Lender { vault: pool, lends: Lends::VaultV2(state), does }]
+        let action = Action::Trades { deposits: coin_in == ASSET_COIN, gas_units };
+        vec![Lender { vault: pool, lends: Lends::VaultV2(state), action }]
     }
 }
 
 impl VaultProtocol for VaultV2Protocol {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: Before<'_>) -> Result<Rate, SwapError> {
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         if state.deposits_gated || state.redemptions_gated {
             return Err(SwapError::Closed);
         }
@@ -200,7 +202,7 @@ impl VaultProtocol for VaultV2Protocol {
         &self,
         state: &Self::State,
         at: &ExecutionBlock,
-        before: Before<'_>,
+        before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
         let (amount_out, moved) = state.swap(at, before, trade.deposits, trade.amount_in)?;
@@ -211,7 +213,7 @@ impl VaultProtocol for VaultV2Protocol {
         gas::preview_gas_units(state)
     }
 
-    /// Nearly all is the first question's.
+    /// Returns the cost of all previews: nearly all of it belongs to the first call.
     fn rate_gas_units(&self, state: &Self::State) -> u64 {
         self.preview_gas_units(state).saturating_add(metamorpho::PROVIDED_GAS_UNITS)
     }
@@ -224,11 +226,11 @@ impl VaultProtocol for VaultV2Protocol {
         Some(Lends::VaultV2(state))
     }
 
-    fn ask_maker(&self, factory: Address, vault: Address, _asset: Address) -> Question {
+    fn ask_factory(&self, factory: Address, vault: Address, _asset: Address) -> Question {
         ask(factory, &isVaultV2Call { account: vault })
     }
 
-    fn is_made(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
+    fn is_created(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
         answers.try_next::<isVaultV2Call>() == Some(true)
     }
 }

@@ -1,11 +1,11 @@
-//! The vault as the optimiser sees it: a rate each way, up to caps and liquidity.
+//! A vault's curve for the optimiser: a fixed rate in each direction, up to caps and liquidity.
 
 use braid_primitives::ExecutionBlock;
 
 use super::{VaultV2, gas};
 use crate::continuous::{PairCurve, fixed_rate};
 
-/// Both directions in a block; `None` where the contracts' arithmetic reverts.
+/// Returns the curve of both directions in a block; `None` if the contracts' arithmetic reverts.
 pub(crate) fn pair_curve(vault: &VaultV2, at: &ExecutionBlock) -> Option<PairCurve> {
     let now = vault.at(at.timestamp)?;
     let shares = f64::from(now.total_shares) + f64::from(vault.virtual_shares);

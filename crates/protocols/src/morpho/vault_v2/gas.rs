@@ -1,24 +1,26 @@
-//! What a vault's step costs, in gas units, as part of a route that the proxy runs: the vault's own work, that of its adapters and
+//! Gas units of a vault's step, as part of a route that the proxy runs: the vault's own work, that of its adapters and
 //! markets, and the transfers of [`TRANSFERS_GAS_UNITS`](crate::step::TRANSFERS_GAS_UNITS).
 //!
-//! Measured on the local chain, where Morpho Blue and its curve are Morpho's own code and the vaults are stand-ins; `crates/execution/tests/it/vault_v2.rs` holds whole routes to their receipts.
+//! Measured on the local chain, where Morpho Blue and its rate model are Morpho's own code and the vaults are
+//! stand-ins; `crates/execution/tests/it/vault_v2.rs` compares whole routes with their receipts.
 
 use super::{super::gas as metamorpho, Adapter, VaultV2};
 
 /// A deposit without adapters.
 pub const DEPOSIT_GAS_UNITS: u64 = 74_100;
-/// A redemption of what is idle.
+/// A redemption from the idle balance.
 pub const REDEEM_GAS_UNITS: u64 = 59_000;
-/// Asking an adapter what it has, apart from its markets.
+/// Reading an adapter's assets, without its markets.
 pub const ADAPTER_GAS_UNITS: u64 = 12_000;
-/// More for an adapter of a MetaMorpho vault, which asks it.
+/// Additional cost of an adapter of a MetaMorpho vault, which reads that vault.
 pub const INNER_VAULT_GAS_UNITS: u64 = 20_000;
-/// Asking what one market holds, with interest.
+/// Reading the assets in one market, with interest.
 pub const MARKET_GAS_UNITS: u64 = 37_900;
-/// Supplying to a market, or withdrawing from it, with the caps that count.
+/// Supplying to a market or withdrawing from it, with the caps that apply.
 pub const ALLOCATE_GAS_UNITS: u64 = 96_000;
 
-/// What a trade costs: everything is asked; where what is idle is not enough, one place of liquidity is moved to or from.
+/// Returns the gas units of a trade: everything is read; if the idle balance is not enough, assets move to or from the
+/// liquidity adapter.
 pub(super) fn gas_units(vault: &VaultV2, deposits: bool, moved: bool) -> u64 {
     let own = if deposits { DEPOSIT_GAS_UNITS } else { REDEEM_GAS_UNITS };
     let place = vault.liquidity.as_ref().filter(|_| moved);
@@ -30,12 +32,12 @@ pub(super) fn gas_units(vault: &VaultV2, deposits: bool, moved: bool) -> u64 {
     own.saturating_add(asked(vault)).saturating_add(moved)
 }
 
-/// Whether a trade that costs so much moved assets to or from its place of liquidity.
+/// Tells whether a trade with these gas units moved assets to or from the liquidity adapter.
 pub(in crate::morpho) fn moved(vault: &VaultV2, deposits: bool, gas_units: u64) -> bool {
     gas_units > self::gas_units(vault, deposits, false)
 }
 
-/// What asking all its adapters costs, of which some may lend on the same markets.
+/// Returns the gas units of reading all adapters, some of which may lend on the same markets.
 pub(in crate::morpho) fn asked(vault: &VaultV2) -> u64 {
     let each = vault.adapters.iter().enumerate().map(|(place, adapter)| {
         let before = vault.adapters.iter().take(place).flat_map(|adapter| adapter.holdings());
@@ -57,10 +59,10 @@ fn times(count: usize, gas_units: u64) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(gas_units)
 }
 
-/// What a preview costs whoever asks, apart from the adapters.
+/// A preview without the adapters, for any caller.
 pub const PREVIEW_GAS_UNITS: u64 = 16_700;
 
-/// What a preview costs whoever asks.
+/// Returns the gas units of a preview.
 pub(crate) fn preview_gas_units(vault: &VaultV2) -> u64 {
     PREVIEW_GAS_UNITS.saturating_add(asked(vault))
 }

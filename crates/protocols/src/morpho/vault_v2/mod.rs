@@ -1,7 +1,7 @@
 //! Vault V2: one asset, spread over adapters, each of markets of Morpho Blue or of a MetaMorpho vault.
 //!
-//! Sources: `VaultV2.sol`, `MorphoMarketV1Adapter.sol` in both versions, `MorphoVaultV1Adapter.sol`. Interest is taken note of once in
-//! a transaction, and no faster than the vault's highest rate.
+//! Sources: `VaultV2.sol`, `MorphoMarketV1Adapter.sol` in both versions, `MorphoVaultV1Adapter.sol`. Interest accrues
+//! once per transaction, at most at the vault's maximum rate.
 
 mod cold;
 mod continuous;
@@ -19,61 +19,61 @@ use crate::SwapError;
 
 pub use cold::VAULT_V2;
 
-/// Caps that one allocation counts towards: those of the adapter, of the collateral and of the market.
+/// Maximum number of caps on one allocation: those of the adapter, of the collateral and of the market.
 pub const MAX_CAPS: usize = 3;
 
-/// A vault.
+/// State of a vault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VaultV2 {
-    /// Shares in circulation.
+    /// `totalSupply` of shares.
     pub total_shares: U256,
-    /// Virtual shares beside one virtual asset.
+    /// Virtual shares, next to one virtual asset.
     pub virtual_shares: U256,
-    /// What the vault held when interest was last taken note of, `_totalAssets`.
+    /// Total assets at the last accrual, `_totalAssets`.
     pub total_assets: U256,
-    /// When that was, unix seconds.
+    /// Time of the last accrual, in unix seconds.
     pub last_update: u64,
-    /// How fast the total may grow, in wad a second.
+    /// Maximum growth of the total, in wad per second.
     pub max_rate_wad: u64,
-    /// The owner's part of the interest, in wad.
+    /// Owner's part of the interest, in wad.
     pub performance_fee_wad: U256,
-    /// The owner's part of everything, in wad a second.
+    /// Owner's part of all assets, in wad per second.
     pub management_fee_wad: U256,
-    /// What lies in the vault itself.
+    /// Assets that the vault itself holds.
     pub idle_assets: U256,
-    /// Where the rest is.
+    /// Adapters with the other assets.
     pub adapters: Arc<[Adapter]>,
-    /// Where deposits go, and redemptions come from when what is idle is not enough.
+    /// Destination of deposits, and source of redemptions beyond the idle assets.
     pub liquidity: Option<Liquidity>,
-    /// What lies in Morpho Blue of the asset.
+    /// Balance of the asset in Morpho Blue.
     pub morpho_balance_assets: U256,
-    /// Whether a gate lets only some deposit.
+    /// Whether a gate restricts deposits.
     pub deposits_gated: bool,
-    /// Whether a gate lets only some redeem.
+    /// Whether a gate restricts redemptions.
     pub redemptions_gated: bool,
 }
 
-/// Where a vault's assets are.
+/// An adapter's assets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Adapter {
-    /// Lent on markets of Morpho Blue.
+    /// Positions in markets of Morpho Blue.
     Markets(Arc<[Holding]>),
-    /// In a MetaMorpho vault.
+    /// Shares of a MetaMorpho vault.
     Vault {
-        /// Its address.
+        /// Address of that vault.
         address: Address,
-        /// That vault.
+        /// State of that vault.
         vault: Arc<MetaMorpho>,
-        /// The adapter's shares of it.
+        /// The adapter's shares.
         shares: U256,
-        /// Whether the vault counts them at all: it does once it allocated something.
+        /// Whether the vault counts them: it does after its first allocation.
         allocated: bool,
     },
 }
 
 impl Adapter {
-    /// What it lends, or the vault that it is of.
+    /// Returns the positions in markets: its own, or those of its vault.
     pub(crate) fn holdings(&self) -> &[Holding] {
         match self {
             Self::Markets(holdings) => holdings,
@@ -82,29 +82,29 @@ impl Adapter {
     }
 }
 
-/// Where deposits go.
+/// Destination of deposits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Liquidity {
-    /// The adapter's position.
+    /// Position of the adapter.
     pub adapter: u8,
-    /// The market's position within it; zero for a MetaMorpho vault.
+    /// Position of the market within it; zero for a MetaMorpho vault.
     pub market: u8,
-    /// What deposits there count towards.
+    /// Caps on deposits there.
     pub caps: ArrayVec<Cap, MAX_CAPS>,
 }
 
-/// A cap, and what counts towards it.
+/// A cap, and its current allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cap {
-    /// What counted when it was last allocated or taken back.
+    /// Allocation at the last allocation or deallocation.
     pub allocation: U256,
-    /// The most of it, in assets.
+    /// Absolute cap, in assets.
     pub absolute_assets: U256,
-    /// The most of it as a part of all assets, in wad; one is no limit.
+    /// Relative cap as a share of all assets, in wad; one means no cap.
     pub relative_wad: U256,
 }
 
-/// What the liquidity adapter has, at a time.
+/// Assets of the liquidity adapter, at a time.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "a box would be made for every quote")]
 pub(super) enum Source<'a> {
@@ -113,18 +113,18 @@ pub(super) enum Source<'a> {
     Vault { address: Address, vault: &'a MetaMorpho, now: metamorpho::Now<'a>, shares: U256 },
 }
 
-/// A vault at a time, on the way through trades.
+/// A vault at a time, while trades are applied.
 #[derive(Clone, Debug)]
 pub(super) struct Now<'a> {
     vault: &'a VaultV2,
     pub(super) total_assets: U256,
     pub(super) total_shares: U256,
-    /// The total at the transaction's first accrual, on which relative caps are taken.
+    /// Total assets at the transaction's first accrual, to which relative caps refer.
     first_total_assets: U256,
     idle_assets: U256,
     at_hand: U256,
     source: Source<'a>,
-    /// The last of them is what the source had when it was counted last.
+    /// Caps; the last one's allocation is the source's assets at the last count.
     caps: ArrayVec<Cap, MAX_CAPS>,
     /// Whether assets moved to or from the source.
     pub(super) moved: bool,
@@ -135,10 +135,10 @@ fn times(a: U256, b: U256, denominator: U256) -> Option<U256> {
 }
 
 impl VaultV2 {
-    /// Whether a vault can be in this state.
+    /// Checks that the state is possible.
     ///
     /// # Errors
-    /// What is impossible about it.
+    /// Describes the violation.
     pub fn validate(&self) -> Result<(), &'static str> {
         for adapter in self.adapters.iter() {
             if let Adapter::Vault { vault, .. } = adapter {
@@ -151,15 +151,16 @@ impl VaultV2 {
             Some(Adapter::Vault { .. }) => true,
             None => false,
         };
-        if there && !liquidity.caps.is_empty() { Ok(()) } else { Err("a liquidity adapter that is not there") }
+        if there && !liquidity.caps.is_empty() { Ok(()) } else { Err("a liquidity adapter that does not exist") }
     }
 
-    /// The vault with interest and fee shares up to a time.
+    /// Returns the vault with interest and fee shares up to a time.
     pub(super) fn at(&self, now: u64) -> Option<Now<'_>> {
         self.after(&Shared::at(now))
     }
 
-    /// The vault with interest and fee shares, after what a transaction did to Morpho's markets and vaults. Source: `accrueInterestView`.
+    /// Returns the vault with interest and fee shares, after a transaction's changes to Morpho's markets and vaults.
+    /// Source: `accrueInterestView`.
     pub(super) fn after<'a>(&'a self, shared: &Shared<'a>) -> Option<Now<'a>> {
         let now = shared.timestamp;
         let elapsed = U256::from(now.checked_sub(self.last_update)?);
@@ -212,18 +213,18 @@ impl VaultV2 {
     }
 }
 
-/// What a holding is worth, rounded down; without shares nothing.
+/// Computes the worth of a position, rounded down; zero without shares.
 fn held(holding: &Holding) -> Option<U256> {
     if holding.shares == 0 { Some(U256::ZERO) } else { holding.assets() }
 }
 
 impl<'a> Now<'a> {
-    /// What the liquidity adapter has.
+    /// Returns the liquidity adapter's assets.
     pub(super) const fn source(&self) -> &Source<'a> {
         &self.source
     }
 
-    /// Brings what the liquidity adapter has up to what a transaction did to it since.
+    /// Updates the liquidity adapter's assets with a transaction's later changes.
     pub(super) fn brought_up(mut self, shared: &Shared<'a>) -> Option<Self> {
         match &mut self.source {
             Source::Nothing => {}
@@ -235,19 +236,19 @@ impl<'a> Now<'a> {
 }
 
 impl Now<'_> {
-    /// `previewDeposit`.
+    /// Computes `previewDeposit`, rounded down.
     pub(super) fn shares_of(&self, assets: U256) -> Option<U256> {
         let shares = self.total_shares.checked_add(self.vault.virtual_shares)?;
         times(assets, shares, self.total_assets.checked_add(U256::ONE)?)
     }
 
-    /// `previewRedeem`.
+    /// Computes `previewRedeem`, rounded down.
     pub(super) fn assets_of(&self, shares: U256) -> Option<U256> {
         let all = self.total_shares.checked_add(self.vault.virtual_shares)?;
         times(shares, self.total_assets.checked_add(U256::ONE)?, all)
     }
 
-    /// Assets that the liquidity adapter has now.
+    /// Computes the liquidity adapter's assets now.
     fn allocated(&self) -> Option<U256> {
         match &self.source {
             Source::Nothing => Some(U256::ZERO),
@@ -260,7 +261,7 @@ impl Now<'_> {
         }
     }
 
-    /// The most that can be deposited, in assets.
+    /// Computes the maximum deposit, in assets.
     pub(super) fn suppliable(&self) -> Option<U256> {
         if self.vault.deposits_gated {
             return Some(U256::ZERO);
@@ -279,7 +280,7 @@ impl Now<'_> {
         Some(most)
     }
 
-    /// The most that can be taken out, in assets.
+    /// Computes the maximum withdrawal, in assets.
     pub(super) fn withdrawable(&self) -> Option<U256> {
         if self.vault.redemptions_gated {
             return Some(U256::ZERO);
@@ -299,7 +300,7 @@ impl Now<'_> {
         Some(cap.absolute_assets.min(times(self.first_total_assets, cap.relative_wad, WAD)?))
     }
 
-    /// Deposits assets or redeems shares; interest is up to date.
+    /// Deposits assets or redeems shares. Requires accrued interest.
     pub(super) fn trade(&mut self, deposits: bool, amount_in: U256) -> Result<U256, SwapError> {
         let overflow = || SwapError::Overflow { amount_in };
         let gated = if deposits { self.vault.deposits_gated } else { self.vault.redemptions_gated };
@@ -318,7 +319,7 @@ impl Now<'_> {
                 return Err(overflow());
             }
             if self.first_total_assets.is_zero() {
-                // an empty vault takes note again when it allocates
+                // an empty vault accrues again when it allocates
                 self.first_total_assets = self.total_assets;
             }
             self.idle_assets = self.idle_assets.saturating_add(amount_in);
@@ -337,7 +338,7 @@ impl Now<'_> {
         Ok(amount_out)
     }
 
-    /// Puts assets where deposits go, up to the caps. Source: `allocateInternal`.
+    /// Allocates assets to the liquidity adapter, up to the caps. Source: `allocateInternal`.
     fn allocate(&mut self, assets: U256) -> Result<(), SwapError> {
         let overflow = || SwapError::Overflow { amount_in: assets };
         match &mut self.source {
@@ -366,7 +367,7 @@ impl Now<'_> {
         Ok(())
     }
 
-    /// Takes assets back; false where the contracts refuse. Source: `deallocateInternal`.
+    /// Deallocates assets; false where the contracts revert. Source: `deallocateInternal`.
     fn deallocate(&mut self, assets: U256) -> bool {
         if assets > self.at_hand || self.caps.iter().any(|cap| cap.allocation.is_zero()) {
             return false;
@@ -384,7 +385,7 @@ impl Now<'_> {
         self.recount().is_some()
     }
 
-    /// What the source has now counts towards the caps, for what it had when it was counted last.
+    /// Updates the caps' allocations from the source's assets at the last count to those now.
     fn recount(&mut self) -> Option<()> {
         self.moved = true;
         let fresh = self.allocated()?;
@@ -396,7 +397,7 @@ impl Now<'_> {
     }
 }
 
-/// A withdrawal of so many assets from a MetaMorpho vault, for shares rounded up.
+/// Withdraws assets from a MetaMorpho vault, for shares rounded up.
 fn take(now: &mut metamorpho::Now<'_>, shares: &mut U256, assets: U256) -> Option<()> {
     let burnt = now.burn_for(assets)?;
     *shares = shares.checked_sub(burnt)?;

@@ -1,6 +1,8 @@
-//! Reads a Vault V2: itself, its adapters, what each of them has, and the markets. What its previews say is compared.
+//! Reads a Vault V2 (the vault, its adapters, their contents, and the markets) and compares the model with its
+//! previews.
 //!
-//! Known adapters are those of Morpho Blue's markets, in both versions, and of MetaMorpho vaults; a vault with another is left out.
+//! Known adapters are those of Morpho Blue's markets, in both versions, and of MetaMorpho vaults. A vault with another
+//! adapter is excluded.
 
 use std::ops::Range;
 
@@ -19,14 +21,14 @@ use crate::{
 sol! {
     struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
 
-    // of a vault
+    // views of a vault
     function liquidityData() external view returns (bytes memory);
     function adapters(uint256 index) external view returns (address);
     function allocation(bytes32 id) external view returns (uint256);
     function absoluteCap(bytes32 id) external view returns (uint256);
     function relativeCap(bytes32 id) external view returns (uint256);
 
-    // of adapters
+    // views of adapters
     function morpho() external view returns (address);
     function marketIdsLength() external view returns (uint256);
     function marketIds(uint256 index) external view returns (bytes32);
@@ -36,19 +38,19 @@ sol! {
     function morphoVaultV1() external view returns (address);
 }
 
-/// More adapters, or markets of one, are not read.
+/// Maximum number of adapters, and of markets of one, that are read.
 const MOST: usize = 64;
 
-/// What an adapter turned out to be.
+/// Kind of an adapter.
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Of markets; `own_shares` where the adapter counts its shares itself.
+    /// Adapter of markets; `own_shares` if the adapter counts its shares itself.
     Markets { own_shares: bool, count: Range<usize> },
-    /// Of a MetaMorpho vault.
+    /// Adapter of a MetaMorpho vault.
     Vault(Address),
 }
 
-/// The id of what an adapter has in all, as its vault counts.
+/// Computes the id under which the vault counts all assets of an adapter.
 fn adapter_id(adapter: Address) -> B256 {
     keccak256(("this".to_owned(), adapter).abi_encode_params())
 }
@@ -72,11 +74,11 @@ fn kind(adapter: Address, reading: &mut Reading) -> Result<Kind, Stop> {
             Kind::Markets { own_shares: false, count: few(count, reading)? }
         }
         (None, None, None, Some(vault)) => Kind::Vault(vault),
-        _ => return Err(reading.impossible("an adapter that is not known")),
+        _ => return Err(reading.impossible("an unknown adapter")),
     })
 }
 
-/// What a vault's adapter has. Deposits may go to a market where nothing is yet, `target`.
+/// Reads the contents of an adapter. Deposits may go to `target`, a market that is still empty.
 fn contents(
     [vault, asset, adapter]: [Address; 3],
     kind: &Kind,
@@ -104,7 +106,7 @@ fn contents(
     let holdings = ids.into_iter().map(|id| {
         let shares =
             if own_shares { reading.ask(adapter, &supplySharesCall { id }) } else { shares(id, adapter, reading) };
-        // the vault's caps count, not the market's
+        // the vault's caps apply, not the market's
         holding(id, shares, Ok(U256::MAX), reading)
     });
     Ok(Adapter::Markets(all(holdings)?.into()))
@@ -132,17 +134,17 @@ pub(super) fn read(vault: Address, asset: Address, reading: &mut Reading) -> Res
     let [total_shares, virtual_shares, total_assets, last_update, max_rate_wad] = numbers?;
     let (fees_wad, [receive_shares, send_shares, receive_assets, send_assets]) = (fees_wad?, gates?);
     if !is(asset_said, asset) {
-        return Err(reading.impossible("another asset than was announced"));
+        return Err(reading.impossible("another asset than announced"));
     }
     if !receive_shares.is_zero() && fees_wad.iter().any(|fee| !fee.is_zero()) {
-        // the gate also says who is paid fees
+        // the gate also decides who receives fees
         return Err(reading.impossible("a gate on shares and fees"));
     }
     let count = few(count, reading)?;
     let found = all(count.map(|n| reading.ask(vault, &adaptersCall { index: U256::from(n) })))?;
     let kinds = all(found.iter().map(|adapter| kind(*adapter, reading)))?;
 
-    // where deposits go, and what they count towards, the narrowest last
+    // the destination of deposits, and its caps, the narrowest last
     let data = liquidity_data?;
     let place = found.iter().position(|adapter| is(liquidity_adapter, *adapter));
     let params = match place.and_then(|place| kinds.get(place)) {
@@ -174,7 +176,7 @@ pub(super) fn read(vault: Address, asset: Address, reading: &mut Reading) -> Res
     } else {
         let narrowed = |index: Option<usize>| {
             let narrowed = index.and_then(|index| u8::try_from(index).ok());
-            narrowed.ok_or(reading.impossible("a liquidity adapter or market that is not there"))
+            narrowed.ok_or(reading.impossible("a liquidity adapter or market that does not exist"))
         };
         Some(Liquidity { adapter: narrowed(place)?, market: narrowed(market)?, caps: caps.into_iter().collect() })
     };

@@ -49,5 +49,5 @@ fn yearns_profit_unlocks_and_what_is_idle_is_paid() {
     let (closed, at) = (world.read(), world.pass(12));
     assert!(closed.swap(&at, 0, 1, whole(1)).is_err() && closed.swap(&at, 1, 0, whole(1)).is_err());
     world.chain.send(SUSG, &set(true, none, none)).unwrap();
-    assert!(world.is_odd(), "deposits that go on into a strategy");
+    assert!(world.is_odd(), "deposits that are forwarded to a strategy");
 }

@@ -1,4 +1,4 @@
-//! What a self-audit found, as it is given to services that cannot audit.
+//! Findings of a self-audit, as published for services that cannot audit.
 
 use std::collections::BTreeSet;
 
@@ -8,36 +8,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::quarantine::Quarantined;
 
-/// Everything that a self-audit knows.
+/// All findings of a self-audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
-    /// Whether anything is audited. Where nothing is, quotes go through any token.
+    /// Whether anything is audited. If not, quotes go through any token.
     pub verifies: bool,
     /// Pools in quarantine.
     pub quarantine: Vec<Quarantined>,
-    /// Tokens that move as amounts say.
+    /// Tokens whose transfers were verified.
     pub sound: BTreeSet<Address>,
-    /// Unverified vaults that the EVM agreed with, each with what it was guessed to be.
+    /// Unlisted vaults that the EVM agreed with, each with the form that was guessed.
     pub proven: BTreeSet<(PoolKey, String)>,
 }
 
-/// What changes of it. What is short is told whole; tokens are many.
+/// A change of findings. The short lists are whole; tokens are many.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingsChange {
     /// Whether anything is audited.
     pub verifies: bool,
     /// Pools in quarantine, all of them.
     pub quarantine: Vec<Quarantined>,
-    /// Tokens that were found to be sound.
+    /// Tokens that were verified since.
     pub sound: BTreeSet<Address>,
-    /// Tokens that are no longer known to be.
+    /// Tokens that are no longer verified.
     pub unsound: BTreeSet<Address>,
-    /// Vaults that are proven, all of them.
+    /// Verified vaults, all of them.
     pub proven: BTreeSet<(PoolKey, String)>,
 }
 
 impl Findings {
-    /// What changed since earlier findings.
+    /// Returns the change from earlier findings.
     pub fn since(&self, earlier: &Self) -> FindingsChange {
         FindingsChange {
             verifies: self.verifies,
@@ -48,7 +48,7 @@ impl Findings {
         }
     }
 
-    /// The findings that a change leads to.
+    /// Applies a change.
     #[must_use]
     pub fn after(&self, change: FindingsChange) -> Self {
         let FindingsChange { verifies, quarantine, sound, unsound, proven } = change;

@@ -1,16 +1,16 @@
-//! One market for services that follow no node: whoever holds the lease publishes what each block changes on a Redis stream, and now and then
-//! the market whole.
+//! One market for services without a node: the service that holds the lease publishes each block's changes on a Redis stream,
+//! and from time to time a snapshot of the whole market.
 //!
-//! [`Told`] is what every service has at a place in the stream, without any I/O: what is written and what is read are made of it.
-//! [`MarketStream`] is the server's side: the lease, the stream, and the snapshot.
+//! [`StreamState`] is the state of every service at one place of the stream, without I/O: it makes and applies entries.
+//! [`MarketStream`] is the connection to the server: the lease, the stream and the snapshot.
 
 mod findings;
 mod server;
-mod told;
+mod state;
 
 #[cfg(test)]
 mod tests;
 
 pub use findings::{Findings, FindingsChange};
-pub use server::{Appended, ENTRIES_KEPT, Held, MarketStream, Place, Read, StreamError, StreamHead};
-pub use told::{MAX_ENTRY_BYTES, Told};
+pub use server::{Appended, ENTRIES_KEPT, Lease, MarketStream, StreamEntry, StreamError, StreamHead, StreamRead};
+pub use state::{MAX_ENTRY_BYTES, StreamState};

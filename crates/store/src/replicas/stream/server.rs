@@ -1,15 +1,16 @@
 //! The lease, the stream and the snapshot on a Redis-compatible server.
 //!
-//! | name | what |
+//! | name | content |
 //! | --- | --- |
-//! | `braid:{market:1:v1}:lease` | who publishes: `FENCE RUN`, until it ends by itself |
+//! | `braid:{market:1:v1}:lease` | the publisher, `FENCE RUN`, until the lease expires |
 //! | `braid:{market:1:v1}:fence` | how often the lease was taken |
 //! | `braid:{market:1:v1}:head` | the newest entry: its place, block and id |
 //! | `braid:{market:1:v1}:blocks` | the stream |
-//! | `braid:{market:1:v1}:snapshot` | all that there was to tell at one place of the stream |
-//! | `braid:{market:1:v1}:wanted` | whether anybody read lately: for nobody nothing is published |
+//! | `braid:{market:1:v1}:snapshot` | the whole state at one place of the stream |
+//! | `braid:{market:1:v1}:wanted` | set if a service read lately; without readers nothing is published |
 //!
-//! The names say the chain and the version of what is written. What must not come apart is one script: whoever lost the lease, or does not know the newest entry, appends nothing.
+//! The names hold the chain and the version of the format. Scripts are atomic: a service that lost the lease, or does not know
+//! the newest entry, appends nothing.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -18,15 +19,15 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisResult, Script};
 
 use super::super::NoRedis;
-use super::told::MAX_ENTRY_BYTES;
+use super::state::MAX_ENTRY_BYTES;
 
-/// Longest wait for an answer to something small.
+/// Longest wait for a short answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Longest wait for entries.
 const READ_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Longest wait for a whole market to go over.
+/// Longest wait while a whole market is transferred.
 const LONG_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Entries that the stream keeps.
@@ -42,10 +43,10 @@ const BLOCKS: &str = "braid:{market:1:v1}:blocks";
 const WANTED: &str = "braid:{market:1:v1}:wanted";
 const SNAPSHOT: &str = "braid:{market:1:v1}:snapshot";
 
-/// How long a market is published for whoever read it last.
+/// Time for which markets are published after the last read.
 const WANTED_FOR: Duration = Duration::from_secs(60);
 
-/// Takes the lease where nobody has it, makes it last where we do; where nobody reads, nobody has it. A run has 32 characters.
+/// Takes a free lease, extends our own, and does neither while no service reads. A run has 32 characters.
 static HOLD: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
@@ -65,13 +66,13 @@ static HOLD: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Gives the lease back.
+/// Releases the lease.
 static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     Script::new("if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0")
 });
 
-/// Appends an entry behind the one that it leads from, or a snapshot that leads from nowhere. Of a block that somebody else published nothing
-/// is published again.
+/// Appends an entry after the one that it leads from, or an entry with a snapshot that leads from none. A block that another
+/// service published is not published again.
 static APPEND: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
@@ -92,7 +93,7 @@ static APPEND: LazyLock<Script> = LazyLock::new(|| {
 });
 
 /// Replaces the snapshot.
-static KEEP: LazyLock<Script> = LazyLock::new(|| {
+static SAVE_SNAPSHOT: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -102,7 +103,7 @@ static KEEP: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// What came behind an entry. One that is larger than an entry may be is read as empty, and no more than that at once.
+/// Returns the entries after one. An entry above the size limit is returned empty, and all together stay within the limit.
 static READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
@@ -130,12 +131,12 @@ static READ: LazyLock<Script> = LazyLock::new(|| {
 #[error("{0}")]
 pub struct StreamError(String);
 
-/// Who has the lease.
+/// Holder of the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Held {
-    /// We, under this token: how often the lease was taken, and our run.
+pub enum Lease {
+    /// This service.
     Ours {
-        /// What an append must show.
+        /// Token that an append must show: how often the lease was taken, and our run.
         token: String,
         /// The newest entry.
         head: Option<StreamHead>,
@@ -144,7 +145,7 @@ pub enum Held {
     },
     /// Another service.
     Others,
-    /// Nobody: no service without a node has read for a minute.
+    /// Nobody, because no service without a node has read for a minute.
     Unwanted,
 }
 
@@ -157,35 +158,35 @@ pub struct StreamHead {
     pub number: u64,
 }
 
-/// What became of an append.
+/// Result of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
     /// It is in the stream.
     Done,
-    /// The lease is somebody else's by now.
+    /// Another service has the lease by now.
     Lost,
-    /// The newest entry is another one: tell it whole.
+    /// The newest entry is another one: publish a snapshot.
     Parted,
-    /// Somebody else published this block or a later one.
+    /// Another service published this block or a later one.
     Behind,
 }
 
-/// An entry as it lies in the stream.
+/// An entry of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct StreamEntry {
     /// Its id in the stream.
     pub id: String,
-    /// The place that it leads from; empty where the snapshot is to be read.
+    /// The place that it leads from; empty if the snapshot must be read.
     pub from: String,
     /// The place that it leads to.
     pub to: String,
-    /// What [`Told::after`](super::Told::after) reads.
+    /// Bytes for [`StreamState::after`](super::StreamState::after).
     pub entry: Vec<u8>,
 }
 
-/// What came since.
+/// Entries that were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
+pub struct StreamRead {
     /// Whether a service follows a node and publishes.
     pub is_published: bool,
     /// The newest place; empty before the first.
@@ -193,10 +194,10 @@ pub struct Read {
     /// How long ago the newest entry was appended.
     pub head_age: Duration,
     /// Entries in their order.
-    pub entries: Vec<Place>,
+    pub entries: Vec<StreamEntry>,
 }
 
-/// A connection of its own: whole markets go over it, and nobody's quote waits behind one.
+/// A connection for markets alone, so that no quote waits behind a whole market.
 pub struct MarketStream {
     client: Client,
     connection: Option<MultiplexedConnection>,
@@ -209,47 +210,44 @@ impl std::fmt::Debug for MarketStream {
 }
 
 impl MarketStream {
-    /// The stream on a server, which is connected to when it is first asked.
+    /// Names the server; the connection is made on first use.
     ///
     /// # Errors
-    /// [`NoRedis`] when the URL is none.
+    /// [`NoRedis`] when the URL is invalid.
     pub fn open(url: &str) -> Result<Self, NoRedis> {
         Ok(Self { client: Client::open(url)?, connection: None })
     }
 
-    /// Takes the lease or makes it last.
+    /// Takes or extends the lease.
     ///
     /// # Errors
     /// [`StreamError`] when the server does not answer.
-    pub async fn hold(&mut self, run: &str, lease: Duration) -> Result<Held, StreamError> {
+    pub async fn hold(&mut self, run: &str, lease: Duration) -> Result<Lease, StreamError> {
         let lease_ms = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);
-        let hold = |mut connection: MultiplexedConnection| async move {
-            let mut call = HOLD.key(LEASE);
-            call.key(FENCE).key(HEAD).key(SNAPSHOT).key(WANTED).arg(run).arg(lease_ms);
-            call.invoke_async::<(String, String, u64, u8)>(&mut connection).await
-        };
+        let mut call = HOLD.key(LEASE);
+        call.key(FENCE).key(HEAD).key(SNAPSHOT).key(WANTED).arg(run).arg(lease_ms);
+        let hold = async |mut connection| call.invoke_async::<(String, String, u64, u8)>(&mut connection).await;
         let (token, place, number, snapshots) = self.ask(PATIENCE, hold).await?;
         match token.as_str() {
-            "" => return Ok(Held::Others),
-            "unwanted" => return Ok(Held::Unwanted),
+            "" => return Ok(Lease::Others),
+            "unwanted" => return Ok(Lease::Unwanted),
             _ => {}
         }
         let head = (!place.is_empty()).then_some(StreamHead { place, number });
-        Ok(Held::Ours { token, head, has_snapshot: snapshots == 1 })
+        Ok(Lease::Ours { token, head, has_snapshot: snapshots == 1 })
     }
 
-    /// Gives the lease back, so that another service need not wait for its end.
+    /// Releases the lease, so that another service need not wait until it expires.
     ///
     /// # Errors
     /// [`StreamError`] when the server does not answer.
     pub async fn release(&mut self, token: &str) -> Result<(), StreamError> {
-        let release = |mut connection: MultiplexedConnection| async move {
-            RELEASE.key(LEASE).arg(token).invoke_async::<()>(&mut connection).await
-        };
-        self.ask(PATIENCE, release).await
+        let mut call = RELEASE.key(LEASE);
+        call.arg(token);
+        self.ask(PATIENCE, async |mut connection| call.invoke_async::<()>(&mut connection).await).await
     }
 
-    /// Appends an entry that leads `from` a place `to` another; one that leads from nowhere comes with a snapshot.
+    /// Appends an entry that leads `from` a place `to` another; one without `from` comes with a snapshot.
     ///
     /// # Errors
     /// [`StreamError`] when the server does not answer; the entry may then be there or not.
@@ -261,12 +259,10 @@ impl MarketStream {
         entry: &[u8],
         snapshot: &[u8],
     ) -> Result<Appended, StreamError> {
-        let append = |mut connection: MultiplexedConnection| async move {
-            let mut call = APPEND.key(LEASE);
-            call.key(HEAD).key(BLOCKS).key(SNAPSHOT);
-            call.arg(token).arg(from).arg(to).arg(number).arg(entry).arg(snapshot).arg(ENTRIES_KEPT);
-            call.invoke_async::<String>(&mut connection).await
-        };
+        let mut call = APPEND.key(LEASE);
+        call.key(HEAD).key(BLOCKS).key(SNAPSHOT);
+        call.arg(token).arg(from).arg(to).arg(number).arg(entry).arg(snapshot).arg(ENTRIES_KEPT);
+        let append = async |mut connection| call.invoke_async::<String>(&mut connection).await;
         let answer = self.ask(LONG_PATIENCE, append).await?;
         Ok(match answer.as_str() {
             "appended" => Appended::Done,
@@ -276,70 +272,66 @@ impl MarketStream {
         })
     }
 
-    /// Replaces the snapshot. False where the lease is somebody else's by now.
+    /// Replaces the snapshot. Returns false if another service has the lease by now.
     ///
     /// # Errors
     /// [`StreamError`] when the server does not answer.
-    pub async fn keep(&mut self, token: &str, snapshot: &[u8]) -> Result<bool, StreamError> {
-        let keep = |mut connection: MultiplexedConnection| async move {
-            let mut call = KEEP.key(LEASE);
-            call.key(SNAPSHOT).arg(token).arg(snapshot).invoke_async::<u8>(&mut connection).await
-        };
-        Ok(self.ask(LONG_PATIENCE, keep).await? == 1)
+    pub async fn save_snapshot(&mut self, token: &str, snapshot: &[u8]) -> Result<bool, StreamError> {
+        let mut call = SAVE_SNAPSHOT.key(LEASE);
+        call.key(SNAPSHOT).arg(token).arg(snapshot);
+        let save = async |mut connection| call.invoke_async::<u8>(&mut connection).await;
+        Ok(self.ask(LONG_PATIENCE, save).await? == 1)
     }
 
-    /// What came behind the entry of this id.
+    /// Reads the entries after an id.
     ///
     /// # Errors
     /// [`StreamError`] when the server does not answer.
-    pub async fn read(&mut self, after: &str) -> Result<Read, StreamError> {
+    pub async fn read(&mut self, after: &str) -> Result<StreamRead, StreamError> {
         type Answer = (u8, String, Vec<u8>, Vec<u8>, Vec<(String, Vec<u8>, Vec<u8>, Vec<u8>)>);
-        let read = |mut connection: MultiplexedConnection| async move {
-            let mut call = READ.key(HEAD);
-            call.key(BLOCKS).key(LEASE).key(WANTED);
-            call.arg(after).arg(MAX_ENTRY_BYTES).arg(ENTRIES_AT_ONCE).arg(WANTED_FOR.as_secs() * 1_000);
-            call.invoke_async::<Answer>(&mut connection).await
-        };
+        let mut call = READ.key(HEAD);
+        call.key(BLOCKS).key(LEASE).key(WANTED);
+        call.arg(after).arg(MAX_ENTRY_BYTES).arg(ENTRIES_AT_ONCE).arg(WANTED_FOR.as_secs() * 1_000);
+        let read = async |mut connection| call.invoke_async::<Answer>(&mut connection).await;
         let (is_published, now, head, head_id, entries) = self.ask(READ_PATIENCE, read).await?;
-        // what is no text is no place either, and is met like any other that is unknown
+        // Bytes that are no text become a place that is unknown.
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let place = |(id, from, to, entry)| Place { id, from: text(from), to: text(to), entry };
-        let entries = entries.into_iter().map(place).collect();
-        Ok(Read { is_published: is_published == 1, head: text(head), head_age: age(&now, &text(head_id)), entries })
+        let entry = |(id, from, to, entry)| StreamEntry { id, from: text(from), to: text(to), entry };
+        let entries = entries.into_iter().map(entry).collect();
+        Ok(StreamRead {
+            is_published: is_published == 1,
+            head: text(head),
+            head_age: age(&now, &text(head_id)),
+            entries,
+        })
     }
 
-    /// The snapshot, of at most so many bytes; empty where there is none.
+    /// Reads the snapshot, up to the largest market file; empty if there is none.
     ///
     /// # Errors
     /// [`StreamError`] when the server does not answer.
     pub async fn snapshot(&mut self) -> Result<Vec<u8>, StreamError> {
-        let read = |mut connection: MultiplexedConnection| async move {
-            let mut command = redis::cmd("GETRANGE");
-            command.arg(SNAPSHOT).arg(0).arg(braid_market::file::MAX_FILE_BYTES).query_async(&mut connection).await
-        };
-        self.ask(LONG_PATIENCE, read).await
+        let mut command = redis::cmd("GETRANGE");
+        command.arg(SNAPSHOT).arg(0).arg(braid_market::file::MAX_FILE_BYTES);
+        self.ask(LONG_PATIENCE, async |mut connection| command.query_async(&mut connection).await).await
     }
 
-    /// Drops a snapshot from which the newest entry is not reached: whoever publishes writes another.
+    /// Drops a snapshot from which the newest entry cannot be reached; the publisher writes another.
     ///
     /// # Errors
     /// [`StreamError`] when the server does not answer.
     pub async fn drop_snapshot(&mut self) -> Result<(), StreamError> {
-        let drop = |mut connection: MultiplexedConnection| async move {
-            redis::cmd("DEL").arg(SNAPSHOT).query_async(&mut connection).await
-        };
-        self.ask(PATIENCE, drop).await
+        let mut command = redis::cmd("DEL");
+        command.arg(SNAPSHOT);
+        self.ask(PATIENCE, async |mut connection| command.query_async(&mut connection).await).await
     }
 
-    /// Asks over the connection, or a new one where the last question on it failed: one that was cut off may stay silent for minutes.
-    async fn ask<T, F>(
+    /// Asks over the connection, or over a new one if the last request on it failed: a broken one may stay silent for minutes.
+    async fn ask<T>(
         &mut self,
         patience: Duration,
-        question: impl FnOnce(MultiplexedConnection) -> F,
-    ) -> Result<T, StreamError>
-    where
-        F: Future<Output = RedisResult<T>>,
-    {
+        question: impl AsyncFnOnce(MultiplexedConnection) -> RedisResult<T>,
+    ) -> Result<T, StreamError> {
         let silent = || StreamError("it does not answer in time".into());
         let failed = |error| StreamError(NoRedis::from(error).0);
         let connection = match self.connection.take() {
@@ -357,7 +349,8 @@ impl MarketStream {
     }
 }
 
-/// How long ago an entry was appended: the server's clock, in seconds and microseconds, and an id, which begins with milliseconds.
+/// Returns how long ago an entry was appended, from the server's clock (`seconds.microseconds`) and the entry's id, which
+/// begins with milliseconds.
 fn age(now: &str, id: &str) -> Duration {
     let now_ms = now.split_once('.').and_then(|(s, us)| Some((s.parse::<u64>().ok()?, us.parse::<u64>().ok()?)));
     let now_ms = now_ms.map(|(s, us)| s.saturating_mul(1_000).saturating_add(us / 1_000));

@@ -56,8 +56,8 @@ fn findings(sound: &[u8]) -> Arc<Findings> {
 #[test]
 fn whoever_reads_the_snapshot_and_the_entries_has_what_was_told() {
     let [first, second] = two_markets();
-    let told = Told::new(first, TIPS, findings(&[1, 2]), AGE).unwrap();
-    let (read, place) = Told::from_snapshot(&told.to_snapshot("here".into()).unwrap()).unwrap();
+    let told = StreamState::new(first, TIPS, findings(&[1, 2]), AGE).unwrap();
+    let (read, place) = StreamState::from_snapshot(&told.to_snapshot("here".into()).unwrap()).unwrap();
     assert_eq!(place, "here");
     let (next, entry) = told.next(Arc::clone(&second), [5; 4], findings(&[2, 3]), AGE).unwrap();
     let read = read.after(&entry).unwrap();
@@ -73,10 +73,10 @@ fn whoever_reads_the_snapshot_and_the_entries_has_what_was_told() {
 #[test]
 fn an_entry_leads_from_one_place_alone() {
     let [first, second] = two_markets();
-    let told = Told::new(Arc::clone(&first), TIPS, findings(&[]), AGE).unwrap();
+    let told = StreamState::new(Arc::clone(&first), TIPS, findings(&[]), AGE).unwrap();
     let (_, entry) = told.next(second, TIPS, findings(&[]), AGE).unwrap();
     let other = Market::clone(&first).next(block(1), tokens(3), [pool(1, 11)]).unwrap();
-    let elsewhere = Told::new(Arc::new(other), TIPS, findings(&[]), AGE).unwrap();
+    let elsewhere = StreamState::new(Arc::new(other), TIPS, findings(&[]), AGE).unwrap();
     let error = elsewhere.after(&entry).unwrap_err();
     assert!(matches!(&error, FileError::Body { why } if why.contains("sum")), "{error}");
 }
@@ -84,7 +84,7 @@ fn an_entry_leads_from_one_place_alone() {
 #[test]
 fn any_damaged_byte_and_any_cut_of_an_entry_is_noticed() {
     let [first, second] = two_markets();
-    let told = Told::new(first, TIPS, findings(&[1]), AGE).unwrap();
+    let told = StreamState::new(first, TIPS, findings(&[1]), AGE).unwrap();
     let (_, entry) = told.next(second, TIPS, findings(&[2]), AGE).unwrap();
     for at in 0..entry.len() {
         let mut damaged = entry.clone();
@@ -92,6 +92,9 @@ fn any_damaged_byte_and_any_cut_of_an_entry_is_noticed() {
         assert!(told.after(&damaged).is_err(), "byte {at}");
         assert!(told.after(&entry[..at]).is_err(), "cut at {at}");
     }
-    assert!(Told::from_snapshot(&entry).is_err(), "an entry is no snapshot");
-    assert!(Told::from_snapshot(&told.market.to_bytes().unwrap()).is_err(), "nor is a market file without a place");
+    assert!(StreamState::from_snapshot(&entry).is_err(), "an entry is no snapshot");
+    assert!(
+        StreamState::from_snapshot(&told.market.to_bytes().unwrap()).is_err(),
+        "nor is a market file without a place"
+    );
 }

@@ -18,7 +18,7 @@ use crate::{
     answers::ask,
     continuous::PairCurve,
     vault::ASSET_COIN,
-    vault::{Does, Lender, Trades, Vault},
+    vault::{Action, Lender, Trades, Vault},
 };
 
 sol! {
@@ -30,7 +30,7 @@ sol! {
     function getERC4626BufferAsset(address wrappedToken) external view returns (address asset);
 }
 
-/// Events of the vault about one buffer, which their first topic names, each with what the buffer holds afterwards.
+/// Events of the vault about one buffer, named by their first topic, with the buffer's new balances.
 const BALANCES: [B256; 4] = [
     LiquidityAddedToBuffer::SIGNATURE_HASH,
     LiquidityRemovedFromBuffer::SIGNATURE_HASH,
@@ -38,7 +38,7 @@ const BALANCES: [B256; 4] = [
     Unwrap::SIGNATURE_HASH,
 ];
 
-/// Those, the pause, and whatever may change the vault behind a buffer.
+/// Those events, the pause, and all that may change the vault behind a buffer.
 static TOPICS: LazyLock<Vec<B256>> = LazyLock::new(|| {
     let mut topics = BALANCES.to_vec();
     topics.push(VaultBuffersPausedStateChanged::SIGNATURE_HASH);
@@ -49,25 +49,26 @@ static TOPICS: LazyLock<Vec<B256>> = LazyLock::new(|| {
 static SOURCES: [Source; 1] =
     [Source { emitter: VAULT, topic0: LiquidityAddedToBuffer::SIGNATURE_HASH, deployment_block: 21_332_121 }];
 
-/// The record of buffers.
+/// Record of buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct BalancerV3Buffer;
 
 /// The buffers of the vault.
 pub static BALANCER_V3_BUFFER: BalancerV3Buffer = BalancerV3Buffer;
 
-/// A buffer is no contract: the vault holds it, by its share's address as a word.
+/// Returns the key of a buffer: the V3 vault, and the share's address as the id, since a buffer is not a contract of
+/// its own.
 pub fn key_of(wrapped: Address) -> PoolKey {
     PoolKey::with_id(VAULT, wrapped.into_word())
 }
 
-/// What a buffer holds after an event, two numbers of 128 bits in a word: the share in front, the asset behind.
+/// Splits a word into a buffer's balances of 128 bits each: the share in the upper half, the asset in the lower.
 fn unpacked(balances: B256) -> [U256; 2] {
     let (share, asset) = balances.split_at(16);
     [U256::from_be_slice(asset), U256::from_be_slice(share)]
 }
 
-/// What a buffer holds after one of [`BALANCES`]: each has three words, of which the last says it.
+/// Decodes the balances after one of [`BALANCES`]: the last of three words.
 fn balances(log: &Log) -> Option<[U256; 2]> {
     let data: &[u8; 96] = log.data.data.as_ref().try_into().ok()?;
     Some(unpacked(B256::from_slice(data.get(64..)?)))
@@ -212,7 +213,7 @@ impl Protocol for BalancerV3Buffer {
     fn lenders<'a>(&self, _pool: Address, state: &'a Self::State, coin_in: u8, gas_units: u64) -> Vec<Lender<'a>> {
         let deposits = coin_in == ASSET_COIN;
         let traded = state.traded_gas_units(deposits, gas_units);
-        let does = traded.map_or(Does::Asks, |gas_units| Does::Trades { deposits, gas_units });
-        state.vault.lender(state.wrapped, does).into_iter().collect()
+        let action = traded.map_or(Action::Reads, |gas_units| Action::Trades { deposits, gas_units });
+        state.vault.lender(state.wrapped, action).into_iter().collect()
     }
 }

@@ -1,4 +1,5 @@
-//! The buffer as the optimiser sees it: a rate each way, up to what it holds and what the vault behind it takes or gives.
+//! A buffer's curve for the optimiser: a fixed rate in each direction, up to its balances and the limits of the vault
+//! behind it.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -6,18 +7,18 @@ use braid_primitives::ExecutionBlock;
 use super::State;
 use crate::{
     continuous::{PairCurve, fixed_rate},
-    vault::Before,
+    vault::EarlierTrades,
 };
 
-/// An amount whose conversion shows every digit of floating point.
+/// Amount whose conversion uses all digits of floating point.
 const PROBE: U256 = U256::from_limbs([0, 0x0100_0000_0000_0000, 0, 0]);
 
-/// Both directions in a block; `None` while nothing can be traded.
+/// Returns the curve of both directions in a block; `None` while nothing can be traded.
 pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
     if state.paused {
         return None;
     }
-    let rate = state.vault.rate(at, Before::NOTHING).ok()?;
+    let rate = state.vault.rate(at, EarlierTrades::NONE).ok()?;
     let shares_per_asset = f64::from(rate.down(true, PROBE)?) / f64::from(PROBE);
     let [assets, shares] = state.held.map(f64::from);
     let [depositable, redeemable] = state.vault.room(at);

@@ -1,9 +1,9 @@
-//! Buffers of the third vault: for the share of an ERC-4626 vault, some of the share and some of its asset, exchanged at what the share's
-//! own previews say, less a unit or two.
+//! Buffers of the V3 vault. A buffer holds shares and assets of an ERC-4626 vault, and exchanges them at the share's
+//! own previews, less one or two units.
 //!
-//! What a trade pays does not depend on what the buffer holds. Where it holds too little, it deposits with the vault behind it, or redeems,
-//! the trade's amount and as much more or less as makes its two sides worth the same. Source: `Vault.erc4626BufferWrapOrUnwrap`,
-//! `BufferHelpers`.
+//! The output does not depend on the buffer's balances. If they are too small, the buffer deposits into the vault
+//! behind it or redeems from it: the trade's amount, adjusted so that both sides of the buffer are worth the same.
+//! Source: `Vault.erc4626BufferWrapOrUnwrap`, `BufferHelpers`.
 
 mod cold;
 mod continuous;
@@ -22,32 +22,32 @@ use crate::{
 
 pub use cold::{BALANCER_V3_BUFFER, BalancerV3Buffer, key_of};
 
-/// Amounts, in atomic units of either coin, below which the vault does not wrap: `_MINIMUM_WRAP_AMOUNT` of the mainnet vault.
+/// Minimum amount of the mainnet vault for either coin, in atomic units: `_MINIMUM_WRAP_AMOUNT`.
 pub const MINIMUM_WRAP: u64 = 10_000;
 
-/// What a trade with a buffer depends on.
+/// State that a trade with a buffer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The share, by which the vault and its events name the buffer.
+    /// The share token. The vault and its events identify the buffer by it.
     pub wrapped: Address,
-    /// What the buffer holds of the asset and of the share.
+    /// Balances of the asset and of the share, in atomic units.
     pub held: [U256; 2],
     /// Whether all buffers are paused.
     pub paused: bool,
-    /// The vault behind it.
+    /// The vault behind the buffer.
     pub vault: Vault,
 }
 
-/// What a trade left.
+/// State after a trade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct After {
-    /// What the buffer then holds of the asset and of the share.
+    /// Balances of the asset and of the share, in atomic units.
     pub held: [U256; 2],
-    /// What the route did to the vault behind it, this trade included.
+    /// The route's trades with the vault behind the buffer, including this one.
     trades: Trades,
 }
 
-/// By how much a buffer has too much or too little of the coin in, so that both sides are worth the same.
+/// Surplus or deficit of the coin in, relative to equal worth of both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Imbalance {
     Over(U256),
@@ -60,7 +60,7 @@ impl Imbalance {
         if held >= other { Self::Over(half) } else { Self::Under(half) }
     }
 
-    /// What moves between the buffer and the vault behind it for a trade of an amount.
+    /// Computes the amount that moves between the buffer and its vault for a trade of an amount.
     fn added_to(self, amount: U256) -> Option<U256> {
         match self {
             Self::Over(more) => amount.checked_add(more),
@@ -68,7 +68,7 @@ impl Imbalance {
         }
     }
 
-    /// The trade for which so much moves.
+    /// Computes the trade for which this amount moves.
     const fn taken_from(self, moved: U256) -> U256 {
         match self {
             Self::Over(more) => moved.saturating_sub(more),
@@ -78,13 +78,13 @@ impl Imbalance {
 }
 
 impl State {
-    /// What wrapping (the asset in) or unwrapping pays.
+    /// Computes wrapping (the asset in) or unwrapping.
     ///
     /// # Errors
     /// - [`SwapError::Closed`] while buffers are paused.
-    /// - [`SwapError::ZeroOutput`] for less than the vault wraps, in or out.
-    /// - [`SwapError::LimitExceeded`], [`SwapError::InsufficientLiquidity`] for more than the buffer holds, where the vault behind it does not
-    ///   take or give the rest.
+    /// - [`SwapError::ZeroOutput`] below the vault's minimum, in or out.
+    /// - [`SwapError::LimitExceeded`], [`SwapError::InsufficientLiquidity`] above the buffer's balances, if the vault
+    ///   behind it does not take or give the rest.
     /// - [`SwapError::Overflow`] where the contracts' arithmetic reverts.
     pub fn swap(
         &self,
@@ -136,29 +136,29 @@ impl State {
         Ok(Swap { amount_out, gas_units, after: crate::After::BalancerV3Buffer(After { held, trades: trades? }) })
     }
 
-    /// What a trade costs that the buffer serves by itself.
+    /// Returns the gas units of a trade from the buffer's own balances.
     fn gas_units(&self) -> u64 {
         gas::BUFFER_GAS_UNITS.saturating_add(self.vault.preview_gas_units())
     }
 
-    /// What the trade with the vault behind costs as a step of its own, of a trade with the buffer that costs so much; `None` where the buffer
-    /// serves it by itself.
+    /// Returns the gas units of the trade with the vault behind as a step of its own, from those of the trade with the
+    /// buffer; `None` if the buffer serves the trade itself.
     pub(crate) fn traded_gas_units(&self, wraps: bool, gas_units: u64) -> Option<u64> {
         let beyond = gas_units.checked_sub(self.gas_units()).filter(|beyond| *beyond > 0)?;
         Some(gas::traded(wraps, beyond).saturating_add(self.vault.previewed_gas_units()))
     }
 
-    /// What no buffer can be in, in words.
+    /// Checks that the state is possible.
     ///
     /// # Errors
-    /// The first thing found.
+    /// Describes the first violation.
     pub fn validate(&self) -> Result<(), &'static str> {
         self.vault.validate()?;
         if self.held.iter().all(|held| held.bit_len() <= 128) { Ok(()) } else { Err("more than 128 bits in a buffer") }
     }
 }
 
-/// A refusal by the vault behind, in amounts of the trade.
+/// Converts an error of the vault behind to amounts of the trade.
 fn seen_by(error: SwapError, imbalance: Imbalance, amount_in: U256) -> SwapError {
     match error {
         SwapError::LimitExceeded { limit, .. } => {

@@ -1,4 +1,4 @@
-//! Reads a buffer: what it holds, which product the vault behind it is, and that vault by its product's own reader.
+//! Reads a buffer: its balances, the product of the vault behind it, and that vault by its product's own reader.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ sol! {
     function asset() external view returns (address);
 }
 
-/// Reads one buffer.
+/// Reader of one buffer.
 pub(super) struct BufferReader {
     pool: Discovered,
     asked: Vec<Question>,
-    /// What the vault behind is, once that is known.
+    /// Kind of the vault behind, once known.
     kind: Option<Kind>,
-    /// As the vault behind was read before.
+    /// Vault of an earlier reading.
     was: Option<Vault>,
     behind: Option<Box<dyn StateReader>>,
-    /// How many questions of this round are the vault's reader's.
+    /// Number of this round's calls that belong to the vault's reader.
     asked_behind: usize,
     itself: Option<([U256; 2], bool)>,
 }
@@ -47,7 +47,7 @@ impl BufferReader {
         }
     }
 
-    /// A reader that knows what the vault behind is.
+    /// Returns a reader that knows the kind of the vault.
     pub(super) fn again(pool: &Discovered, was: &State) -> Self {
         let kind = Some(Kind::of(&was.vault, was.wrapped));
         Self { kind, was: Some(was.vault.clone()), ..Self::new(pool) }
@@ -87,7 +87,7 @@ impl BufferReader {
         }
         if self.kind.is_none() {
             if answers.next::<getERC4626BufferAssetCall>()? != asset {
-                return odd("another asset than was announced");
+                return odd("another asset than announced");
             }
             if answers.next::<getMinimumWrapAmountCall>()? != U256::from(MINIMUM_WRAP) {
                 return odd("another least amount than the vault of mainnet has");
@@ -98,7 +98,7 @@ impl BufferReader {
         Ok(())
     }
 
-    /// Asks what the vault's reader asks.
+    /// Adds the calls of the vault's reader.
     fn proceed(&mut self, progress: ReadProgress) -> Result<ReadProgress, DecodeError> {
         match progress {
             ReadProgress::Calls(calls) => {

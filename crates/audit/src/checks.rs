@@ -1,0 +1,254 @@
+//! Runs checks in the EVM, and takes notice of what they find.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use braid_execution::proxy;
+use braid_market::Market;
+use braid_primitives::{Address, Block, PoolId, PoolKey, TokenId};
+use braid_routing::Prepared;
+use braid_simulation::{Caller, Fork, SimulationError, Terms, Unavailable};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use crate::audit::Audit;
+use crate::check::{check, check_again, check_both_ways};
+use crate::outliers::Doubtful;
+use crate::tokens::unit_swap;
+use crate::transfers::{self, AUDITOR, Transfers};
+use crate::verdict::{Difference, Probe, Verdict};
+
+/// Most messages to the node for one check that no quote waits for.
+const MESSAGES_PER_CHECK: u32 = 20;
+
+/// Tokens to check, each with the pools to look at before others.
+pub type Wanted = BTreeMap<TokenId, Vec<PoolId>>;
+
+impl Audit {
+    /// Checks a swap and then a token, as far as the block's budget allows; `doubt` takes pools that should be read again.
+    pub async fn round(&self, prepared: &Prepared, doubtful: &Doubtful, doubt: &mpsc::Sender<PoolKey>) {
+        let block = prepared.market().block().number;
+        let calls = || self.simulator.background_calls();
+        if self.budget.allows_check(&self.config, block) {
+            let before = calls();
+            self.turn(MESSAGES_PER_CHECK, prepared, doubtful, Some(doubt)).await;
+            self.budget.add_calls(&self.config, calls() - before);
+        }
+        if self.budget.allows_check(&self.config, block) {
+            let before = calls();
+            self.turn_of_token(MESSAGES_PER_CHECK, prepared.market()).await;
+            self.budget.add_calls(&self.config, calls() - before);
+        }
+    }
+
+    /// Makes one check within a number of messages to the node: of an unverified vault that is due, else of an outlier, else of
+    /// a pool in quarantine that is due, else of the queue. `None` when there is nothing to check, or no node to check with.
+    pub async fn turn(
+        &self,
+        messages: u32,
+        prepared: &Prepared,
+        doubtful: &Doubtful,
+        doubt: Option<&mpsc::Sender<PoolKey>>,
+    ) -> Option<(Probe, Verdict)> {
+        if !self.simulator.is_available() {
+            return None;
+        }
+        let market = prepared.market();
+        let block = *market.block();
+        let (probe, at_fault) = self.next_probe(prepared, doubtful)?;
+        // One swap does not verify a vault, in quarantine or not.
+        let verifies = self.vaults.is_unverified(market, probe.pool);
+        if market.pool_id(probe.pool).is_none() {
+            self.quarantine.release(probe.pool);
+            return None;
+        }
+        let terms = Terms { messages, hints: touched(market, &probe), ..self.terms(Caller::SERVICE) };
+        let checked_market = Arc::clone(market);
+        let checked = self.run(&block, terms, move |fork| {
+            Ok(match at_fault {
+                _ if verifies => check_both_ways(fork, &checked_market, &probe),
+                Some(token) => check_again(fork, &checked_market, &probe, token),
+                None => check(fork, &checked_market, &probe),
+            })
+        });
+        let verdict = match checked.await {
+            Err(Unavailable::Spent) => {
+                // Its turn comes again in the next block, which begins with the state that was read for this one.
+                self.used(probe);
+                return None;
+            }
+            checked => checked.unwrap_or_else(|why| Verdict::Unknown(why.to_string())),
+        };
+        self.vaults.note(market, probe.pool, &verdict, verifies);
+        self.outliers.note(market, &probe, &verdict);
+        self.note(probe, &verdict, block.number, doubt);
+        Some((probe, verdict))
+    }
+
+    /// Returns the swap to check next, and the token at fault if it is one of a pool in quarantine for a token's sake.
+    fn next_probe(&self, prepared: &Prepared, doubtful: &Doubtful) -> Option<(Probe, Option<Address>)> {
+        let market = prepared.market();
+        let excluded = |pool| self.quarantine.holds(market, pool) || self.vaults.is_unverified(market, pool);
+        let vault = self.vaults.next(prepared, &doubtful.vaults, &self.quarantine);
+        let unproven = vault.or_else(|| self.outliers.next(market, &doubtful.outliers, excluded));
+        if let Some(probe) = unproven {
+            return Some((probe, None));
+        }
+        if let Some(probe) = self.quarantine.due(market.block().number) {
+            return Some((probe, self.quarantine.token_of(probe.pool)));
+        }
+        self.queue.lock().next(prepared, excluded).map(|probe| (probe, None))
+    }
+
+    /// Checks the unverified token with most pools, within a number of messages to the node; `None` when there is none.
+    pub async fn turn_of_token(&self, messages: u32, market: &Arc<Market>) -> Option<TokenId> {
+        let token = self.tokens.next(market, &self.quarantine)?;
+        let terms = Terms { messages, ..self.terms(Caller::SERVICE) };
+        self.check_token(market, token, Vec::new(), terms).await;
+        Some(token)
+    }
+
+    /// Checks tokens side by side; a check that takes longer than `deadline` goes on after this returns.
+    pub async fn check_first(
+        self: &Arc<Self>,
+        caller: Caller,
+        market: &Arc<Market>,
+        wanted: Wanted,
+        deadline: Instant,
+    ) {
+        let block = market.block().number;
+        let due = |token| market.tokens().get(token).is_some_and(|token| self.tokens.0.is_due(&token.address, block));
+        let mut checks = JoinSet::new();
+        for (token, pools) in wanted.into_iter().filter(|(token, _)| due(*token)) {
+            let (audit, market) = (Arc::clone(self), Arc::clone(market));
+            checks.spawn(async move { audit.check_token(&market, token, pools, audit.terms(caller)).await });
+        }
+        join_until(checks, deadline).await;
+    }
+
+    /// Checks swaps through outliers side by side; a check that takes longer than `deadline` goes on after this returns.
+    pub async fn check_outliers_first(
+        self: &Arc<Self>,
+        caller: Caller,
+        market: &Arc<Market>,
+        probes: Vec<Probe>,
+        deadline: Instant,
+    ) {
+        let mut checks = JoinSet::new();
+        for probe in probes {
+            let (audit, market) = (Arc::clone(self), Arc::clone(market));
+            checks.spawn(async move { audit.check_outlier(&market, probe, audit.terms(caller)).await });
+        }
+        join_until(checks, deadline).await;
+    }
+
+    /// Checks a swap through an outlier, unless another request just did.
+    async fn check_outlier(&self, market: &Arc<Market>, probe: Probe, terms: Terms) {
+        let Some(turns) = self.outliers.turns(market, &probe) else { return };
+        let _turn = turns.lock().await;
+        if self.outliers.is_paid(market, &probe) || self.quarantine.holds(market, probe.pool) {
+            return;
+        }
+        let terms = Terms { hints: touched(market, &probe), ..terms };
+        let checked_market = Arc::clone(market);
+        let checked = self.run(market.block(), terms, move |fork| Ok(check(fork, &checked_market, &probe))).await;
+        let verdict = checked.unwrap_or_else(|why| Verdict::Unknown(why.to_string()));
+        self.outliers.note(market, &probe, &verdict);
+        self.note(probe, &verdict, market.block().number, None);
+    }
+
+    /// Checks a token's transfers.
+    async fn check_token(&self, market: &Arc<Market>, token: TokenId, pools: Vec<PoolId>, terms: Terms) {
+        let Some(address) = market.tokens().get(token).map(|known| known.address) else { return };
+        if !self.simulator.is_available() {
+            return;
+        }
+        let block = *market.block();
+        let hints = transfers::holders(market, token, address, &pools).into_iter().chain([address, AUDITOR]);
+        let terms = Terms { hints: hints.collect(), ..terms };
+        let probe = unit_swap(market, token, &pools);
+        let checked_market = Arc::clone(market);
+        let checked = self.run(&block, terms, move |fork| transfers::of_token(fork, &checked_market, token, &pools));
+        match checked.await.unwrap_or_else(|why| Transfers::Unknown(why.to_string())) {
+            Transfers::Exact => {
+                self.tokens.0.note_verified(address);
+            }
+            Transfers::Unknown(why) => {
+                tracing::debug!(token = %address, why, "the token's transfers could not be verified");
+                self.tokens.0.note_unknown(address, why, block.number);
+            }
+            faulty => {
+                let (Some(fault), Some(probe)) = (faulty.fault(address), probe) else { return };
+                self.tokens.0.note_fault(&address);
+                self.quarantine.hold(probe, &Difference::of_token(fault), block.number);
+            }
+        }
+    }
+
+    /// Runs a job in the simulator, and counts its messages.
+    async fn run<T: Send + 'static>(
+        &self,
+        block: &Block,
+        terms: Terms,
+        job: impl Fn(&Fork) -> Result<T, SimulationError> + Send + Sync + 'static,
+    ) -> Result<T, Unavailable> {
+        let (result, messages) = self.simulator.run(block, terms, job).await;
+        self.messages.fetch_add(messages.into(), Ordering::Relaxed);
+        result
+    }
+
+    /// Returns the terms of one check.
+    fn terms(&self, caller: Caller) -> Terms {
+        Terms::by(caller, Instant::now() + self.config.check_time)
+    }
+
+    /// Takes notice of a verdict.
+    fn note(&self, probe: Probe, verdict: &Verdict, block: u64, doubt: Option<&mpsc::Sender<PoolKey>>) {
+        let [agreed, differed, unknown] = &self.counts;
+        let count = match verdict {
+            Verdict::Agrees => {
+                if let Some(token) = self.quarantine.token_of(probe.pool) {
+                    self.tokens.0.note_verified(token);
+                }
+                self.quarantine.release(probe.pool);
+                agreed
+            }
+            Verdict::Differs(difference) => {
+                if let Some(fault) = &difference.token {
+                    self.tokens.0.note_fault(&fault.token);
+                }
+                self.quarantine.hold(probe, difference, block);
+                // If our state of the pool is wrong, reading it again mends it. A full queue is left alone.
+                if let Some(doubt) = doubt {
+                    let _ = doubt.try_send(probe.pool);
+                }
+                differed
+            }
+            Verdict::Unknown(why) => {
+                tracing::debug!(pool = %probe.pool, why, "the pool could not be verified");
+                self.quarantine.put_off(probe.pool, block);
+                unknown
+            }
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Waits for checks until a deadline; those that take longer go on by themselves.
+async fn join_until(mut checks: JoinSet<()>, deadline: Instant) {
+    let all = async { while checks.join_next().await.is_some() {} };
+    if timeout_at(deadline, all).await.is_err() {
+        checks.detach_all();
+    }
+}
+
+/// Returns the accounts that a check of a swap touches.
+fn touched(market: &Market, probe: &Probe) -> Vec<Address> {
+    let pool = market.pool_id(probe.pool).and_then(|id| market.pool(id));
+    let coins = pool.into_iter().flat_map(|pool| &pool.coins);
+    let tokens = coins.filter_map(|id| market.tokens().get(*id)).map(|token| token.address);
+    let contracts = pool.into_iter().flat_map(|pool| [pool.key.contract, pool.holder()]);
+    tokens.chain(contracts).chain([AUDITOR, proxy::address()]).collect()
+}

@@ -1,0 +1,199 @@
+//! The options of `braid serve`, and the settings that follow from them.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use braid_server::{AuditConfig, Config, ConnectionLimits, LimitsConfig};
+use eyre::{Result, eyre};
+use ipnet::IpNet;
+
+use crate::config_file::ConfigFile;
+use crate::descriptors;
+use crate::logging::LogArgs;
+use crate::market_source::SourceArgs;
+use crate::rules::RuleArgs;
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    _config: ConfigFile,
+    #[command(flatten)]
+    pub(super) source: SourceArgs,
+    /// Address and port to listen on
+    #[arg(long, env = "BRAID_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
+    pub(super) listen: SocketAddr,
+    /// Address and port for `/metrics` alone, which then is not on the other one
+    #[arg(long, env = "BRAID_METRICS_LISTEN", value_name = "ADDR:PORT")]
+    pub(super) metrics_listen: Option<SocketAddr>,
+    /// An API key that is valid besides those of `braid keys`; may be given several times
+    #[arg(long = "api-key", env = "BRAID_API_KEYS", value_name = "KEY", value_delimiter = ',', hide_env_values = true)]
+    pub(super) api_keys: Vec<String>,
+    /// A file with such keys, one a line
+    #[arg(long, env = "BRAID_API_KEY_FILE", value_name = "FILE")]
+    pub(super) api_key_file: Option<PathBuf>,
+    /// Let callers without a key quote (never build), under a limit per address
+    #[arg(long, env = "BRAID_ANONYMOUS_QUOTES")]
+    anonymous_quotes: bool,
+    /// Calls a minute with a key, per key
+    #[arg(long, env = "BRAID_RATE_LIMIT", value_name = "N", default_value_t = 600)]
+    rate_limit: u32,
+    /// Calls in any one second with a key, per key. By default only the minute counts
+    #[arg(long, env = "BRAID_BURST_LIMIT", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    burst_limit: Option<u32>,
+    /// Quotes a minute without a key, per address
+    #[arg(long, env = "BRAID_ANONYMOUS_RATE_LIMIT", value_name = "N", default_value_t = 10)]
+    anonymous_rate_limit: u32,
+    /// Market data reads a minute without a key, per address
+    #[arg(long, env = "BRAID_READ_RATE_LIMIT", value_name = "N", default_value_t = 120)]
+    read_rate_limit: u32,
+    /// A proxy whose `X-Forwarded-For` or `Forwarded` tells who calls, by its address or network; may be given several times
+    #[arg(long = "trusted-proxy", env = "BRAID_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
+    trusted_proxies: Vec<IpNet>,
+    /// Most connections at once. Lowered where the system allows fewer open files
+    #[arg(long, env = "BRAID_MAX_CONNECTIONS", value_name = "N", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_connections: u32,
+    /// Most connections at once from one address, trusted proxies aside
+    #[arg(long, env = "BRAID_MAX_CONNECTIONS_PER_ADDRESS", value_name = "N", default_value_t = 512,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_connections_per_address: u32,
+    /// How long a quote can be built, in seconds
+    #[arg(long, env = "BRAID_QUOTE_TTL_S", value_name = "SECONDS", default_value_t = 120,
+          value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    quote_ttl_s: u64,
+    /// A web origin that browsers may call from; may be given several times. Without it, or with `*`, any origin may
+    #[arg(long = "cors-origin", env = "BRAID_CORS_ORIGINS", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
+    cors_origins: Vec<String>,
+    /// Quotes that are worked out at once. By default one per core
+    #[arg(long, env = "BRAID_SOLVE_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    solve_threads: Option<u16>,
+    /// Pause between two checks of the self-audit, in milliseconds: each compares one swap's model with the EVM. 0 turns it off
+    #[arg(long, env = "BRAID_AUDIT_EVERY_MS", value_name = "MS", default_value_t = 1_000)]
+    audit_every_ms: u64,
+    /// Most checks of the self-audit at one block
+    #[arg(long, env = "BRAID_AUDIT_PER_BLOCK", value_name = "N", default_value_t = 16)]
+    audit_per_block: u32,
+    /// Most calls of the node that the self-audit takes for one block on average
+    #[arg(long, env = "BRAID_AUDIT_CALLS", value_name = "N", default_value_t = 20)]
+    audit_calls: u32,
+    /// Longest time for a simulation in all, in milliseconds; past it the quote or build comes with `"status": "unavailable"`
+    #[arg(long, env = "BRAID_SIMULATION_MS", value_name = "MS", default_value_t = 2_000,
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    simulation_ms: u64,
+    /// Longest wait for a thread, in milliseconds, that a quote is accepted for; one that would wait longer is turned away
+    #[arg(long, env = "BRAID_SOLVE_WAIT_MS", value_name = "MS", default_value_t = 100,
+          value_parser = clap::value_parser!(u64).range(..=10_000))]
+    solve_wait_ms: u64,
+    /// How long requests are still taken after SIGTERM, in milliseconds, while `/ready` answers 503: time for a load balancer to see it
+    #[arg(long, env = "BRAID_STOP_DELAY_MS", value_name = "MS", default_value_t = 0,
+          value_parser = clap::value_parser!(u64).range(..=60_000))]
+    stop_delay_ms: u64,
+    #[command(flatten)]
+    pub(super) log: LogArgs,
+    // stays the last: its heading counts for what follows
+    #[command(flatten)]
+    pub(super) rules: RuleArgs,
+}
+
+const EXAMPLES: &str = "Examples:
+  braid serve --rpc-url http://127.0.0.1:8545 --api-key my-key
+  BRAID_RPC_URL=/var/run/geth.ipc braid serve --listen 0.0.0.0:8080 --data /var/lib/braid
+  braid serve --rpc-url ws://127.0.0.1:8546 --rpc-url https://node.example/KEY    (the second where the first fails)
+  braid serve --follow --redis redis://10.0.0.5    (the market comes from a service that has a node and the same --redis)
+
+Then:
+  curl -s localhost:8080/ready
+  curl -s localhost:8080/v1/quote -H 'content-type: application/json' -H 'x-api-key: my-key' -d '{
+    \"inputs\": [{\"chain_id\": 1, \"address\": \"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48\", \"amount\": \"1000000000\"}],
+    \"outputs\": [{\"chain_id\": 1, \"address\": \"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2\", \"ratio_bps\": 10000}],
+    \"taker\": \"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266\"}'
+
+API keys for others: `braid keys create NAME`, on the same data directory, while the server runs.";
+
+impl Args {
+    /// Refuses options that contradict each other.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.rules.follower()?;
+        self.source.check()?;
+        if self.rules.guesses_vaults() && !self.audit().is_on() {
+            return Err(eyre!(
+                "--vault and --find-vaults need the self-audit, since such a vault is quoted once it was checked: turn it on with \
+                --audit-every-ms and --audit-per-block above 0, or leave these options out"
+            ));
+        }
+        if self.metrics_listen == Some(self.listen) {
+            return Err(eyre!("--listen and --metrics-listen are the same address and port: give each its own"));
+        }
+        Ok(())
+    }
+
+    /// Returns how many connections there may be: as asked, and no more than the system has descriptors for.
+    pub(super) fn connections(&self) -> Result<ConnectionLimits> {
+        let asked = usize::try_from(self.max_connections)?;
+        let room = descriptors::room_for_connections();
+        let total = asked.min(room);
+        if total < asked {
+            tracing::warn!(
+                asked,
+                total,
+                "the system allows too few open files for so many connections: raise its limit (systemd: LimitNOFILE) or lower --max-connections"
+            );
+        }
+        let per_address = usize::try_from(self.max_connections_per_address)?;
+        Ok(ConnectionLimits { total, per_address, ..Config::default().connections })
+    }
+
+    /// Returns the service's settings, with as many connections as there is room for.
+    pub(super) fn config(&self, connections: ConnectionLimits) -> Config {
+        let config = Config {
+            connections,
+            trusted_proxies: self.trusted_proxies.clone(),
+            anonymous_quotes: self.anonymous_quotes,
+            limits: LimitsConfig {
+                reads_per_min: self.read_rate_limit,
+                anonymous_quotes_per_min: self.anonymous_rate_limit,
+                keyed_per_min: self.rate_limit,
+                keyed_burst: self.burst_limit,
+            },
+            quote_ttl_ms: self.quote_ttl_s.saturating_mul(1_000),
+            cors_origins: self.cors_origins.clone(),
+            audit: self.audit(),
+            solve_wait: Duration::from_millis(self.solve_wait_ms),
+            simulation_time: Duration::from_millis(self.simulation_ms),
+            metrics_apart: self.metrics_listen.is_some(),
+            stop_delay: Duration::from_millis(self.stop_delay_ms),
+            ..Config::default()
+        };
+        match self.solve_threads.map(usize::from) {
+            Some(threads) => Config { solve_threads: threads, solve_queue: 256 * threads, ..config },
+            None => config,
+        }
+    }
+
+    /// Returns how much the self-audit may do.
+    fn audit(&self) -> AuditConfig {
+        AuditConfig {
+            every: Duration::from_millis(self.audit_every_ms),
+            per_block: self.audit_per_block,
+            calls_per_block: self.audit_calls,
+            ..AuditConfig::default()
+        }
+    }
+}
+
+/// Reads a network, or a single address.
+fn network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
+    text.parse().ok().or_else(address).ok_or_else(|| "expected an address or a network such as 10.0.0.0/8".into())
+}
+
+/// Reads a web origin as browsers send it, or `*`.
+fn origin(text: &str) -> Result<String, String> {
+    let host = text.split_once("://").map(|(_, host)| host);
+    let is_origin = |host: &str| !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
+    if text == "*" || host.is_some_and(is_origin) {
+        return Ok(text.to_owned());
+    }
+    Err("expected * or a scheme and a host such as https://app.example, without a path".into())
+}

@@ -1,0 +1,194 @@
+//! What people ask of a market on the command line: quotes, tokens, pools, prices.
+
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use braid_market::{Market, Tokens};
+use braid_primitives::{Address, B256, Block, NATIVE_ETHER, Token, WETH, address};
+use braid_protocols::{Pool, PoolState, Product, uniswap_v2, wrapped_ether};
+use serde_json::Value;
+
+const USDC: Address = address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
+const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
+const ODD: Address = address!("00000000000000000000000000000000000000aa");
+
+/// Ether at 3,000 dollars in two pools, DAI beside it, and a token with a hostile symbol.
+fn market() -> Market {
+    let mut tokens = Tokens::new();
+    for (address, symbol, decimals) in [(USDC, "USDC", 6), (DAI, "DAI", 18), (ODD, "\u{1b}[2JX\u{202e}", 18)] {
+        tokens.insert(Token { address, symbol: symbol.into(), name: format!("{symbol} of the test"), decimals });
+    }
+    const ETHER: u128 = 1_000_000_000_000_000_000;
+    let rows = [
+        (1, (WETH, 1_000 * ETHER), (USDC, 3_000_000_000_000)),
+        (2, (WETH, 900 * ETHER), (USDC, 2_700_000_000_000)),
+        (3, (DAI, 2_000_000 * ETHER), (USDC, 2_000_000_000_000)),
+        (4, (WETH, 900 * ETHER), (DAI, 2_700_000 * ETHER)),
+        (5, (WETH, 900 * ETHER), (ODD, 900 * ETHER)),
+    ];
+    let pair = |(number, a, b): (u8, (Address, u128), (Address, u128))| {
+        let (first, second) = if a.0 < b.0 { (a, b) } else { (b, a) };
+        let coins = [first.0, second.0].iter().map(|coin| tokens.id(*coin).unwrap()).collect();
+        let state = uniswap_v2::State { reserve0: first.1, reserve1: second.1, fee_bps: 30 };
+        let state = PoolState::UniswapV2(state);
+        Pool { key: Address::with_last_byte(number).into(), product: Product::UniswapV2, coins, state }
+    };
+    let mut pools: Vec<Pool> = rows.map(pair).into();
+    let coins = [NATIVE_ETHER, WETH].iter().map(|coin| tokens.id(*coin).unwrap()).collect();
+    let state = PoolState::WrappedEther(wrapped_ether::State);
+    pools.push(Pool { key: WETH.into(), product: Product::WrappedEther, coins, state });
+    let block = Block {
+        number: 20_000_000,
+        hash: B256::repeat_byte(7),
+        parent_hash: B256::repeat_byte(6),
+        timestamp: 1_700_000_000,
+        base_fee_per_gas_wei: 1_000_000_000,
+        gas_used: 15_000_000,
+        gas_limit: 30_000_000,
+    };
+    let tokens = Arc::new(tokens);
+    Market::empty(block, Arc::clone(&tokens)).next(block, tokens, pools).unwrap()
+}
+
+/// Runs a command on that market.
+fn run(args: &[&str]) -> Output {
+    run_on(&market(), args)
+}
+
+fn run_on(market: &Market, args: &[&str]) -> Output {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("test.market");
+    market.save(&file).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_braid"));
+    command.args(args).args(["--market", file.to_str().unwrap()]).env_clear().output().unwrap()
+}
+
+fn said(args: &[&str]) -> String {
+    let output = run(args);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&said(args)).unwrap()
+}
+
+#[test]
+fn a_route_is_drawn_as_a_tree() {
+    let text = said(&["quote", "100", "ETH", "USDC"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with("100 ETH  →  ") && lines[0].ends_with(" USDC"), "{text}");
+    assert_eq!(lines[2], "100 ETH");
+    assert!(lines[3].starts_with("└─ 100.00%  100 WETH  (Wrapped Ether 0xC02a"), "{text}");
+    let split = lines.iter().filter(|line| line.starts_with("   ├─") || line.starts_with("   └─")).count();
+    assert!(split >= 2, "a trade that pays to be split is split: {text}");
+    assert!(text.contains("block 20000000") && text.contains("bps below the best that"), "{text}");
+}
+
+#[test]
+fn a_quote_for_a_machine_adds_up_and_is_that_of_the_old_form() {
+    let quote = json(&["quote", "--json", "100", "ETH", "USDC"]);
+    let number = |value: &Value| value.as_str().unwrap().parse::<u128>().unwrap();
+    let usdc = USDC.to_checksum(None);
+    let steps = quote["steps"].as_array().unwrap();
+    let paid: u128 =
+        steps.iter().filter(|step| step["token_out"] == usdc.as_str()).map(|step| number(&step["amount_out"])).sum();
+    let spent: u128 =
+        steps.iter().filter(|step| step["token_in"] == usdc.as_str()).map(|step| number(&step["amount_in"])).sum();
+    assert_eq!(number(&quote["estimated_outputs"][0]["expected_amount"]), paid - spent);
+    assert_eq!(quote["inputs"][0]["amount"], "100000000000000000000");
+    assert!(quote["certificate"]["gap_bps"].as_f64().unwrap() >= 0.0);
+    assert_eq!(json(&["quote", "--json", "--sell", "ETH:100", "--buy", "USDC"]), quote);
+}
+
+#[test]
+fn an_exact_output_is_bought_for_the_least_input() {
+    let number = |value: &Value| value.as_str().unwrap().parse::<u128>().unwrap();
+    let bought = json(&["quote", "--json", "ETH", "250000", "USDC"]);
+    let (amount, sold) = (250_000_000_000, number(&bought["inputs"][0]["amount"]));
+    assert_eq!(number(&bought["exact_output"]["amount"]), amount);
+    assert!(number(&bought["estimated_outputs"][0]["expected_amount"]) >= amount, "{bought:#}");
+    assert!(number(&bought["certificate"]["least_input"]) <= sold, "{bought:#}");
+    // the sale of so much pays the amount, and that of a thousandth less does not
+    let paid = |wei: u128| {
+        let ether = format!("{}.{:018}", wei / 10_u128.pow(18), wei % 10_u128.pow(18));
+        number(&json(&["quote", "--json", &ether, "ETH", "USDC"])["estimated_outputs"][0]["expected_amount"])
+    };
+    assert!(paid(sold + sold / 100_000) >= amount && paid(sold - sold / 1_000) < amount);
+    assert_eq!(json(&["quote", "--json", "--sell", "ETH", "--buy", "USDC:250000"]), bought);
+    let text = said(&["quote", "ETH", "250000", "USDC"]);
+    assert!(text.contains("ETH  →  250000") && text.contains("no route buys it for less than "), "{text}");
+}
+
+#[test]
+fn a_basket_has_the_shares_that_were_asked_for() {
+    let quote = json(&["quote", "--json", "10", "ETH", "2000", "USDC", "DAI:60", &format!("{ODD}:40")]);
+    let outputs = quote["estimated_outputs"].as_array().unwrap();
+    assert_eq!((quote["inputs"].as_array().unwrap().len(), outputs.len()), (2, 2));
+    let whole = |output: &Value| output["expected_amount"].as_str().unwrap().parse::<f64>().unwrap() / 1e18;
+    // the odd token is worth an ether, DAI a dollar
+    let share = whole(&outputs[0]) / (whole(&outputs[0]) + 3_000.0 * whole(&outputs[1]));
+    assert!((share - 0.6).abs() < 0.01, "{share}");
+}
+
+#[test]
+fn what_cannot_be_asked_is_told_in_one_sentence() {
+    for (args, words) in [
+        (&["quote", "ETH", "USDC"][..], "`ETH 3000 USDC` buys"),
+        (&["quote", "ETH", "1.0000001", "USDC"], "at most 6 places"),
+        (&["quote", "ETH", "3", "ETH"], "named twice"),
+        (&["quote", "1", "ETH", "MOON"], "no token \"MOON\""),
+        (&["quote", "1", "ETH", "ETH"], "named twice"),
+        (&["quote", "1.0000001", "USDC", "ETH"], "at most 6 places"),
+        (&["quote", "0", "USDC", "ETH"], "is no amount"),
+        (&["quote", "1", "ETH", "USDC:50", "DAI:40"], "must sum to 100"),
+        (&["pools", "MOON"], "no token"),
+    ] {
+        let output = run(args);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{text}");
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn what_has_no_route_ends_with_a_code_of_its_own() {
+    let output = run(&["quote", "0.000000000000000001", "ETH", "USDC"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.starts_with("braid: no quote: "), "{text}");
+}
+
+#[test]
+fn a_symbol_of_several_tokens_is_the_one_with_the_most_pools_and_that_is_said() {
+    let copy = Token { address: Address::repeat_byte(0xbb), symbol: "dai".into(), name: "Copy".into(), decimals: 18 };
+    let mut tokens = Tokens::clone(market().tokens());
+    tokens.insert(copy);
+    let market = market().next(*market().block(), Arc::new(tokens), []).unwrap();
+    let output = run_on(&market, &["prices", "DAI"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text, format!("DAI is {DAI} here; another token has this symbol too: name it by its address\n"));
+    let by_address = run_on(&market, &["prices", &DAI.to_string()]);
+    assert_eq!((by_address.stderr, by_address.stdout), (Vec::new(), output.stdout));
+}
+
+#[test]
+fn tokens_pools_and_prices_are_listed() {
+    let text = said(&["tokens", "usd"]);
+    assert!(text.starts_with("USDC ") && text.lines().count() == 1, "{text}");
+    assert_eq!(json(&["tokens", "--json", "usd"])[0]["tags"], serde_json::json!(["stablecoin"]));
+    assert!(said(&["tokens", "--limit", "2"]).contains("and 3 more"));
+    assert!(said(&["pools", "WETH", "USDC"]).ends_with("2 pools at block 20000000\n"));
+    assert_eq!(json(&["pools", "--json", "DAI"]).as_array().unwrap().len(), 2);
+    let prices = json(&["prices", "--json", "ETH", "USDC"]);
+    assert_eq!((&prices[0]["price_eth"], prices[1]["price_usd"].as_f64().unwrap().round()), (&Value::from("1"), 1.0));
+    assert!(said(&["prices", "WETH"]).starts_with("WETH         1 ETH  $"));
+}
+
+#[test]
+fn a_hostile_symbol_does_not_move_the_cursor() {
+    for args in [&["tokens"][..], &["pools", "WETH"], &["quote", "1", "ETH", &ODD.to_string()]] {
+        let text = said(args);
+        assert!(text.contains("[2JX") && !text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text:?}");
+    }
+}

@@ -1,0 +1,138 @@
+//! One node of several: its connection, its health, and what it supports.
+
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicBool, Ordering},
+};
+
+use alloy::primitives::U64;
+use braid_primitives::CHAIN_ID;
+use parking_lot::{Mutex, MutexGuard};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{
+    client::{Connection, Request},
+    health::{Class, Health, NodeFault},
+    wire::parse,
+};
+use crate::NodeError;
+
+/// One node.
+pub(super) struct Member {
+    pub(super) connection: Connection,
+    /// Host and port, with a number if several nodes share them; safe to show.
+    pub(super) name: String,
+    health: Mutex<Health>,
+    /// Whether the node at the address reported our chain. A lost connection may lead to another node.
+    proven: AtomicBool,
+    /// Whether it applies code overrides in calls; unknown until it was asked.
+    pub(super) overrides_code: OnceLock<bool>,
+    /// Whether the lens makes many calls there; known once `overrides_code` is.
+    pub(super) packs: OnceLock<bool>,
+    /// Whether overridden code reads a contract's own storage there; unknown until some words were compared.
+    pub(super) reads_words: OnceLock<bool>,
+    /// Whether it makes access lists; unknown until it refused to.
+    pub(super) lists_access: OnceLock<bool>,
+}
+
+impl Member {
+    pub(super) fn new(connection: Connection, name: String) -> Self {
+        Self {
+            connection,
+            name,
+            health: Mutex::default(),
+            proven: AtomicBool::new(false),
+            overrides_code: OnceLock::new(),
+            packs: OnceLock::new(),
+            reads_words: OnceLock::new(),
+            lists_access: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn health(&self) -> MutexGuard<'_, Health> {
+        self.health.lock()
+    }
+
+    /// Returns the worst fault of the node.
+    pub(super) fn fault(&self) -> Option<NodeFault> {
+        self.health().fault()
+    }
+
+    /// Changes the node's health, and logs faults that come or go.
+    pub(super) fn update(&self, change: impl FnOnce(&mut Health)) {
+        let before = self.fault();
+        change(&mut self.health());
+        let now = self.fault();
+        match (before, &now) {
+            (Some(_), None) => tracing::info!(node = self.name, "the node is healthy again"),
+            (before, Some(fault)) if before.as_ref().map(NodeFault::name) != Some(fault.name()) => {
+                tracing::warn!(node = self.name, fault = fault.name(), why = %fault, "node unhealthy");
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes one request and reads its result.
+    pub(super) async fn get<T: serde::de::DeserializeOwned>(&self, request: &Request) -> Result<T, NodeError> {
+        parse(request.method, &self.connection.request(request).await?)
+    }
+
+    /// Checks once per connection that the node serves our chain.
+    pub(super) async fn prove(&self) -> Result<(), NodeError> {
+        if self.is_proven() {
+            return Ok(());
+        }
+        let got: u64 = self.get::<U64>(&Request { method: "eth_chainId", params: json!([]) }).await?.to();
+        if got != CHAIN_ID {
+            let endpoint = self.connection.endpoint().to_string();
+            return Err(NodeError::WrongChain { endpoint, got, expected: CHAIN_ID });
+        }
+        self.health().wrong_chain = None;
+        self.set_proven(true);
+        Ok(())
+    }
+
+    /// Checks again that the node serves our chain.
+    pub(super) async fn check_chain(&self) -> Result<(), NodeError> {
+        self.set_proven(false);
+        self.answer(Class::Quick, std::future::ready(Ok(()))).await
+    }
+
+    fn is_proven(&self) -> bool {
+        self.proven.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_proven(&self, proven: bool) {
+        self.proven.store(proven, Ordering::Release);
+    }
+
+    /// Checks the chain if necessary, works on a question, and notes the outcome in the node's health.
+    pub(super) async fn answer<T>(
+        &self,
+        class: Class,
+        work: impl Future<Output = Result<T, NodeError>>,
+    ) -> Result<T, NodeError> {
+        let asked_at = Instant::now();
+        let result = async {
+            self.prove().await?;
+            work.await
+        }
+        .await;
+        match &result {
+            Err(error) if !is_answer(error) => {
+                if matches!(error, NodeError::Unreachable { .. } | NodeError::Timeout { .. }) {
+                    self.set_proven(false);
+                }
+                self.update(|health| health.failed(error, Instant::now()));
+            }
+            _ => self.update(|health| health.answered(class, asked_at.elapsed())),
+        }
+        result
+    }
+}
+
+/// Returns whether an error is the chain's answer to a call rather than a failure of the node.
+pub(super) fn is_answer(error: &NodeError) -> bool {
+    matches!(error, NodeError::Rpc { method: "eth_call", .. }) && !error.is_unknown_block() && !error.is_rate_limit()
+}

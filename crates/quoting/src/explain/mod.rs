@@ -1,0 +1,192 @@
+//! Why this route: what simpler routes, and routes that the request excludes, would be worth. One more solve for each thing that is excluded.
+
+mod words;
+
+use braid_primitives::{PoolId, TokenId, U256};
+use braid_protocols::Product;
+use braid_routing::{PoolFilter, Request, Route, SimplePlan, Step, Witness, solve};
+
+use crate::draft::Draft;
+use crate::model::{
+    Amount, ExcludedProtocol, Exclusions, Explanation, Gain, GasShare, MarginalPrice, PoolName, SingleRoute,
+    SingleStep, StepPrice,
+};
+use crate::shown::Shown;
+use crate::{costs, path, prices};
+
+/// Explains a draft's route.
+pub(crate) fn explain(draft: &Draft) -> Explanation {
+    let (asked, route) = (&draft.asked, &draft.found.solution.route);
+    let sold = asked.tokens.inputs.iter().copied().zip(draft.found.sold.iter().copied());
+    let got = output_value(draft, route);
+    let net = net_value(draft, route);
+    let gain = |ether: f64| Some(gain(ether, got?));
+    let single = SimplePlan::SinglePath.route(&asked.published.prepared, &draft.found.question);
+    let single_net = single.as_ref().and_then(|route| net_value(draft, route));
+    let mut explanation = Explanation {
+        words: Vec::new(),
+        input_value_wei: value_in_ether(draft, sold).and_then(wei),
+        output_value_wei: got.and_then(wei),
+        gas: gas_share(draft),
+        best_single_route: single.map(|route| single_route(draft, &route)),
+        splitting: net.zip(single_net).and_then(|(net, single)| gain(net - single)),
+        exclusions: exclusions(draft, |freer| gain(freer? - net?)),
+        marginal_prices: draft.found.witness.as_ref().map_or_else(Vec::new, |witness| marginal_prices(draft, witness)),
+        step_prices: step_prices(draft),
+    };
+    explanation.words = words::of(draft, &explanation);
+    explanation
+}
+
+/// Puts gas that was measured in place of the modelled, in a draft and in its explanation. The parts of the steps stay modelled.
+pub(crate) fn measured(draft: &mut Draft, total_gas_units: u64, gas_limit: u64) {
+    (draft.gas.total_gas_units, draft.gas.gas_limit) = (total_gas_units, gas_limit);
+    if let Some(mut explanation) = draft.explanation.take() {
+        explanation.gas = gas_share(draft);
+        explanation.words = words::of(draft, &explanation);
+        draft.explanation = Some(explanation);
+    }
+}
+
+fn gas_share(draft: &Draft) -> GasShare {
+    let cost_wei = costs::cost_wei(&draft.gas, &draft.fees);
+    let got = output_value(draft, &draft.found.solution.route);
+    GasShare {
+        gas_units: draft.gas.total_gas_units,
+        cost_wei: cost_wei.into(),
+        share_bps: got.and_then(|got| bps(f64::from(cost_wei) / 1e18, got)),
+    }
+}
+
+/// Values amounts at the reference prices, in ether; `None` where a token has none.
+fn value_in_ether(draft: &Draft, amounts: impl Iterator<Item = (TokenId, U256)>) -> Option<f64> {
+    amounts.map(|(id, amount)| prices::value_in_ether(&draft.asked.published, id, amount)).sum()
+}
+
+/// Values what a route pays, before gas, in ether.
+fn output_value(draft: &Draft, route: &Route) -> Option<f64> {
+    value_in_ether(draft, draft.asked.tokens.outputs.iter().copied().zip(route.amounts_out.iter().copied()))
+}
+
+/// Values what a route pays, less the gas of its steps, in ether.
+fn net_value(draft: &Draft, route: &Route) -> Option<f64> {
+    let gas_price_wei = draft.found.question.gas_price_wei;
+    Some(output_value(draft, route)? - route.gas_units() as f64 * gas_price_wei as f64 / 1e18)
+}
+
+fn wei(ether: f64) -> Option<Amount> {
+    U256::try_from((ether * 1e18).max(0.0)).ok().map(Into::into)
+}
+
+/// Gives a part of a whole in basis points, rounded to two decimals.
+fn bps(part: f64, whole: f64) -> Option<f64> {
+    let share = part / whole * 10_000.0;
+    share.is_finite().then(|| (share * 100.0).round() / 100.0)
+}
+
+/// Gives a difference in ether, and its part of the whole; a loss counts as nothing.
+fn gain(ether: f64, whole: f64) -> Gain {
+    let ether = ether.max(0.0);
+    Gain { value_wei: wei(ether).unwrap_or_default(), bps: bps(ether, whole).unwrap_or(0.0) }
+}
+
+fn single_route(draft: &Draft, route: &Route) -> SingleRoute {
+    let market = &draft.asked.published.head.market;
+    let shown = Shown::by(&draft.asked.request);
+    let step = |step: &Step| {
+        Some(SingleStep {
+            protocol: market.pool(step.pool)?.product.id(),
+            pool: PoolName(market.pool(step.pool)?.key),
+            token_in: path::token(market, step.token_in, shown)?,
+            token_out: path::token(market, step.token_out, shown)?,
+        })
+    };
+    SingleRoute {
+        steps: route.steps.iter().filter_map(step).collect(),
+        expected_amount: route.amounts_out.first().copied().unwrap_or_default().into(),
+        gas_units: route.gas_units(),
+        net_value_wei: net_value(draft, route).and_then(wei),
+    }
+}
+
+/// Lists what the request excludes. `cost` turns the net value of the best route without an exclusion into what that exclusion costs.
+fn exclusions(draft: &Draft, cost: impl Fn(Option<f64>) -> Option<Gain>) -> Option<Exclusions> {
+    let (market, question, aside) = (&draft.asked.published.head.market, &draft.found.question, &draft.aside.filter);
+    if question.filter == *aside {
+        return None;
+    }
+    let all = (0..).map(PoolId).zip(market.pools().iter().map(|pool| pool.product));
+    // pools that no quote uses are not the request's doing
+    let excluded = all.filter(|(id, product)| !question.filter.allows(*id, *product) && aside.allows(*id, *product));
+    let (whole, single): (Vec<_>, Vec<_>) =
+        excluded.map(|(_, product)| product).partition(|product| question.filter.excludes_product(*product));
+    let without = |filter: PoolFilter| {
+        let freer = Request { filter, ..question.clone() };
+        let best = solve(&draft.asked.published.prepared, &freer).ok()?;
+        cost(net_value(draft, &best.route))
+    };
+    let all = without(aside.clone());
+    let count = |product: &Product| (*product, whole.iter().filter(|other| *other == product).count());
+    let protocols: Vec<(Product, usize)> = Product::ALL.iter().map(count).filter(|(_, count)| *count > 0).collect();
+    let pools = single.len();
+    // the only exclusion costs as much as all of them
+    let is_only = protocols.len() + usize::from(pools > 0) == 1;
+    let part = |allowed: Option<Product>| if is_only { all.clone() } else { without(filter_but(draft, allowed)) };
+    let protocols = protocols
+        .iter()
+        .map(|(product, pools)| ExcludedProtocol { protocol: product.id(), pools: *pools, cost: part(Some(*product)) })
+        .collect();
+    let pools_cost = (pools > 0).then(|| part(None)).flatten();
+    Some(Exclusions { protocols, pools, pools_cost, cost: all })
+}
+
+/// Makes the request's filter with one product allowed again or, where none is named, with all single pools allowed again.
+fn filter_but(draft: &Draft, allowed: Option<Product>) -> PoolFilter {
+    let mut filter = draft.aside.filter.clone();
+    let excluded = Product::ALL.iter().filter(|product| draft.found.question.filter.excludes_product(**product));
+    excluded.filter(|product| allowed != Some(**product)).for_each(|product| filter.exclude_product(*product));
+    if allowed.is_some() {
+        let market = &draft.asked.published.head.market;
+        for pool in draft.asked.request.exclude_pools.iter().filter_map(|key| market.pool_id(*key)) {
+            filter.exclude_pool(pool);
+        }
+    }
+    filter
+}
+
+/// Lists what the next unit of each of the route's tokens would be worth, by the certificate's dual prices.
+fn marginal_prices(draft: &Draft, witness: &Witness) -> Vec<MarginalPrice> {
+    let published = &draft.asked.published;
+    let shown = Shown::by(&draft.asked.request);
+    let price = |id: TokenId| {
+        let token = published.head.market.tokens().get(id)?;
+        let value = witness.of(id)?.price_wei * 10f64.powi(i32::from(token.decimals)) / 1e18;
+        let reference = prices::ether_per_token(published, id).map(|price| price.to_string());
+        let token = shown.token(token.address);
+        value.is_finite().then(|| MarginalPrice { token, value: value.to_string(), reference })
+    };
+    path::token_ids(&draft.found.solution.route).into_iter().filter_map(price).collect()
+}
+
+/// Lists each step's average price, and its price for a thousandth more, in whole tokens.
+fn step_prices(draft: &Draft) -> Vec<StepPrice> {
+    let market = &draft.asked.published.head.market;
+    let whole = |id: TokenId, amount: U256| {
+        market.tokens().get(id).map(|token| f64::from(amount) / 10f64.powi(i32::from(token.decimals)))
+    };
+    let rate = |step: &Step, taken: U256, paid: U256| {
+        let rate = whole(step.token_out, paid)? / whole(step.token_in, taken)?;
+        rate.is_finite().then_some(rate)
+    };
+    let marginal = |step: &Step| {
+        let more = step.amount_in.checked_div(U256::from(1_000))?.max(U256::ONE);
+        let (pool, amount_in) = (market.pool(step.pool)?, step.amount_in.checked_add(more)?);
+        let swap = pool.swap(&draft.found.question.at, step.coin_in, step.coin_out, amount_in).ok()?;
+        rate(step, more, swap.amount_out.checked_sub(step.amount_out)?)
+    };
+    let price = |(index, step): (usize, &Step)| {
+        let average = rate(step, step.amount_in, step.amount_out)?;
+        Some(StepPrice { step: path::step_id(index), average, marginal: marginal(step) })
+    };
+    draft.found.solution.route.steps.iter().enumerate().filter_map(price).collect()
+}

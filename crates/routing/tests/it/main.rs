@@ -1,0 +1,18 @@
+//! What a route, a certificate and a purchase promise, on small markets.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
+mod apart;
+mod baskets;
+mod certificate;
+mod common;
+mod ether;
+mod layout;
+mod properties;
+mod purchases;
+mod small_markets;
