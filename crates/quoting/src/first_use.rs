@@ -1,6 +1,7 @@
 //! A quote goes through no token that was not checked, and through no pool that pays more than all others explain before the EVM was asked:
 //! those of its route are checked while it waits, and left out where they are at fault or could not be verified in time.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use braid_audit::{Audit, Probe, Wanted};
@@ -65,8 +66,8 @@ fn unpaid(audit: &Audit, draft: &Draft) -> Vec<Probe> {
     audit.unpaid_swaps(market, &draft.asked.published.doubtful, swaps)
 }
 
-/// Finds a draft whose route goes through checked tokens and pools alone: the one given where it does, else one of another route. It is simulated while
-/// its tokens are checked, since both read much of the same state: what came of that, where the draft is still the one given.
+/// Finds a draft whose route goes through checked tokens and pools alone: the one given where it does, else one of another route. Each is simulated
+/// while its tokens are checked, since both read much of the same state: what came of that, where there was something to check of the last.
 ///
 /// # Errors
 /// `TOKEN_UNSUPPORTED` when a token of the request is at fault or could not be verified; what a solve can end with.
@@ -90,17 +91,28 @@ pub(crate) async fn settle(
         let tokens = audit.check_first(caller, &market, wanted.clone(), deadline);
         let pools = audit.check_outliers_first(caller, &market, probes.clone(), deadline);
         let check = async { tokio::join!(tokens, pools) };
-        let simulated = if route == 1 {
-            tokio::join!(check, trial::of(&draft, caller, simulations)).1
-        } else {
-            check.await;
-            None
-        };
-        let addresses = wanted.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
-        let unsound: Vec<_> = addresses.filter(|(_, token)| !audit.tokens.is_sound(*token)).collect();
         let before = left_out_pools.len();
-        left_out_pools
-            .extend(probes.iter().filter(|probe| !audit.outliers.is_paid(&market, probe)).map(|probe| probe.pool));
+        let (unsound, simulated) = {
+            let (mut check, mut trial) = (pin!(check), pin!(trial::of(&draft, caller, simulations)));
+            let simulated = tokio::select! {
+                _ = &mut check => None,
+                simulated = &mut trial => {
+                    check.await;
+                    Some(simulated)
+                }
+            };
+            let addresses = wanted.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
+            let unsound: Vec<_> = addresses.filter(|(_, token)| !audit.tokens.is_sound(*token)).collect();
+            let unpaid = probes.iter().filter(|probe| !audit.outliers.is_paid(&market, probe));
+            left_out_pools.extend(unpaid.map(|probe| probe.pool));
+            // a route that is given up is not simulated to the end
+            let is_final = unsound.is_empty() && left_out_pools.len() == before;
+            let simulated = match simulated {
+                None if is_final => trial.await,
+                simulated => simulated.flatten(),
+            };
+            (unsound, simulated)
+        };
         if unsound.is_empty() && left_out_pools.len() == before {
             return Ok((draft, simulated));
         }

@@ -153,7 +153,7 @@ impl<'a> Attempts<'a> {
             self.gas_left = seen.gas_left;
             if seen.missing.is_empty() {
                 if !self.new_words.is_empty() {
-                    self.layouts.learn(&self.new_words, &self.accounts, |contract| self.memory.code_hash(contract));
+                    self.layouts.learn(&self.new_words, &self.accounts, |contract| self.memory.code_form(contract));
                 }
                 return result.map_err(Unavailable::Failed);
             }
@@ -239,7 +239,7 @@ impl<'a> Attempts<'a> {
     /// Adds words that other contracts with the same code read to what is read anyway.
     fn add_likely(&mut self, missing: &mut Wanted) {
         let is_new = |word: &(Address, U256)| self.memory.word(word).is_none() && !missing.words.contains(word);
-        let code_of = |contract: &Address| self.memory.code_hash(contract);
+        let code_of = |contract: &Address| self.memory.code_form(contract);
         let likely = self.layouts.likely(&self.accounts, code_of, self.likely_left, is_new);
         let before = missing.words.len();
         missing.words.extend(likely);

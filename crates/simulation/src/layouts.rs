@@ -1,4 +1,4 @@
-//! Predicts which storage words contracts read, from other contracts with the same code.
+//! Predicts which storage words contracts read, from other contracts with the same code, immutable values aside.
 //!
 //! A pool that was never read before reads the same slots as other pools of its kind, and a token keeps a new holder's
 //! balance in the same mapping. When an attempt misses values that were never seen, the words that its contracts will probably
@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use braid_primitives::{Address, B256, U256};
 use moka::sync::Cache;
+use revm::bytecode::opcode::{PUSH1, PUSH32};
 use revm::primitives::keccak256;
 
 /// Most codes whose layouts are kept.
@@ -57,7 +58,25 @@ struct Layout {
     seen_once: BTreeMap<U256, Address>,
 }
 
-/// Layouts by the hash of the code.
+/// Returns what contracts of one source have in common: the hash of the code with zeros for the operands of `PUSH32`, where
+/// Solidity puts immutable values. Without that, each pool of Uniswap V3 would have a code of its own.
+pub(crate) fn form_of(code: &[u8]) -> B256 {
+    let mut code = code.to_vec();
+    let mut at = 0;
+    while let Some(op) = code.get(at).copied() {
+        at += 1;
+        if (PUSH1..=PUSH32).contains(&op) {
+            let end = code.len().min(at + usize::from(op - PUSH1) + 1);
+            if op == PUSH32 {
+                code[at..end].fill(0);
+            }
+            at = end;
+        }
+    }
+    keccak256(code)
+}
+
+/// Layouts by the form of the code.
 #[derive(Clone, Debug)]
 pub(crate) struct Layouts(Cache<B256, Layout>);
 
@@ -68,7 +87,7 @@ impl Default for Layouts {
 }
 
 impl Layouts {
-    /// Learns from words that were read for some accounts; `code_of` returns a contract's code hash.
+    /// Learns from words that were read for some accounts; `code_of` returns the form of a contract's code.
     pub(crate) fn learn(
         &self,
         words: &BTreeSet<(Address, U256)>,
@@ -171,6 +190,20 @@ mod tests {
         assert!(!is_likely(), "it may be that contract's alone");
         learn(2);
         assert!(is_likely());
+    }
+
+    #[test]
+    fn codes_that_differ_in_immutable_values_alone_have_one_form() {
+        let code = |immutable: u8, constant: u8| {
+            let mut code = vec![PUSH32];
+            code.extend([immutable; 32]);
+            // a PUSH2 whose operand looks like a PUSH32, and one that is cut
+            code.extend([0x61, PUSH32, constant, 0x54, PUSH32, immutable]);
+            code
+        };
+        assert_eq!(form_of(&code(1, 5)), form_of(&code(2, 5)));
+        assert_ne!(form_of(&code(1, 5)), form_of(&code(1, 6)));
+        assert_ne!(form_of(&[PUSH32]), form_of(&[]));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A queue for a few places, in which jobs that continue go before jobs that begin.
 //!
-//! A burst may wait as long as a caller accepts. A queue that never empties makes everybody wait without serving more jobs,
-//! so its limit is halved again and again, down to one job for two places: enough that no place stays empty. The limit
-//! grows back once places stay free.
+//! A burst may wait as long as a caller accepts. A queue that never empties, or that turns away more jobs than it lets in, makes
+//! everybody wait without serving more jobs, so its limit is halved again and again, down to one job for two places: enough that no
+//! place stays empty. The limit grows back once places stay free and no job is turned away.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// Time without an empty queue after which the limit is halved, and time with free places after which it grows.
+/// Time after which the limit is decided again.
 const STEP: Duration = Duration::from_millis(100);
 
 /// A queue for some places.
@@ -31,10 +31,19 @@ struct State {
     beginning: VecDeque<Sender<Place>>,
     /// Most jobs that may wait now.
     limit: usize,
-    /// When the queue was last empty, or the limit last fell.
-    emptied_at: Instant,
-    /// When the limit last grew.
-    grown_at: Instant,
+    /// When the limit was last decided, and what came since.
+    decided_at: Instant,
+    since: Since,
+}
+
+/// What came since the limit was last decided.
+#[derive(Clone, Copy, Debug, Default)]
+struct Since {
+    taken: u32,
+    turned_away: u32,
+    /// Whether the queue was empty for a moment, and whether a place was free then.
+    was_empty: bool,
+    was_idle: bool,
 }
 
 /// A place; when it is dropped, the next job in the queue gets it.
@@ -44,11 +53,10 @@ pub(crate) struct Place(Option<Arc<Line>>);
 impl Line {
     pub(crate) fn new(places: usize, most: usize) -> Self {
         let least = (places / 2).max(1);
-        let (free, limit) = (places, most.max(least));
-        let (emptied_at, grown_at) = (Instant::now(), Instant::now());
-        let (continuing, beginning) = Default::default();
+        let (free, limit, decided_at) = (places, most.max(least), Instant::now());
+        let (continuing, beginning, since) = Default::default();
         Self {
-            state: Mutex::new(State { free, continuing, beginning, limit, emptied_at, grown_at }),
+            state: Mutex::new(State { free, continuing, beginning, limit, decided_at, since }),
             places,
             most: limit,
             least,
@@ -61,24 +69,25 @@ impl Line {
     }
 
     /// Returns whether a job that begins now would wait at most `wait` and within the limit, if each job holds its place for
-    /// `each` and `admitted` others are about to join.
+    /// `each` and `admitted` others are about to join. A job without room counts as turned away.
     pub(crate) fn has_room(&self, admitted: usize, each: Duration, wait: Duration) -> bool {
         let mut state = self.state.lock();
         state.beginning.retain(|waiter| !waiter.is_closed());
+        state.look(self, Instant::now());
         let ahead = state.waiting() + admitted;
         let places = u32::try_from(self.places.max(1)).unwrap_or(u32::MAX);
         let expected = each.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX)) / places;
-        ahead < state.limit && expected <= wait
+        let has_room = ahead < state.limit && expected <= wait;
+        state.since.turned_away = state.since.turned_away.saturating_add(u32::from(!has_room));
+        has_room
     }
 
     /// Joins the queue; the receiver gets a place when it is this job's turn.
     pub(crate) fn join(self: &Arc<Self>, continues: bool) -> Receiver<Place> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state.lock();
-        if state.waiting() == 0 {
-            state.note_empty(self, Instant::now());
-        }
         if state.free > 0 {
+            state.took(self, Instant::now());
             state.free -= 1;
             // The receiver is still here.
             let _ = sender.send(Place(Some(Arc::clone(self))));
@@ -96,7 +105,7 @@ impl Line {
         while let Some(next) = state.next() {
             match next.send(Place(Some(Arc::clone(&self)))) {
                 Ok(()) => {
-                    state.note_taken(&self, Instant::now());
+                    state.took(&self, Instant::now());
                     return;
                 }
                 // Its caller gave up: emptied, so that dropping it does not give it again.
@@ -104,7 +113,7 @@ impl Line {
             }
         }
         state.free += 1;
-        state.note_empty(&self, Instant::now());
+        state.look(&self, Instant::now());
     }
 }
 
@@ -117,24 +126,38 @@ impl State {
         self.continuing.pop_front().or_else(|| self.beginning.pop_front())
     }
 
-    /// Notes that a job left the queue for a place.
-    fn note_taken(&mut self, line: &Line, now: Instant) {
+    /// Notes that a job gets a place.
+    fn took(&mut self, line: &Line, now: Instant) {
+        self.look(line, now);
+        self.since.taken = self.since.taken.saturating_add(1);
+        if now.duration_since(self.decided_at) <= STEP {
+            return;
+        }
+        if !self.since.was_empty || self.since.turned_away > self.since.taken {
+            self.limit = (self.limit.min(self.waiting().max(1)) / 2).max(line.least);
+        }
+        self.decided(now);
+    }
+
+    /// Notes whether any job waits. Raises the limit for each step that passed, if no job was turned away and a place was free: there
+    /// is less work than capacity.
+    fn look(&mut self, line: &Line, now: Instant) {
         if self.waiting() == 0 {
-            self.note_empty(line, now);
-        } else if now.duration_since(self.emptied_at) > STEP {
-            self.limit = (self.limit.min(self.waiting()) / 2).max(line.least);
-            self.emptied_at = now;
+            self.since.was_empty = true;
+            self.since.was_idle |= self.free > 0;
+        }
+        let steps = now.duration_since(self.decided_at).as_millis() / STEP.as_millis();
+        if steps > 0 && self.since.turned_away == 0 && self.since.was_idle {
+            let more = usize::try_from(steps).unwrap_or(usize::MAX).saturating_mul(line.places);
+            self.limit = self.limit.saturating_add(more).min(line.most);
+            self.decided(now);
         }
     }
 
-    /// Notes that no job waits.
-    fn note_empty(&mut self, line: &Line, now: Instant) {
-        self.emptied_at = now;
-        // A free place: there is less work than capacity.
-        if self.free > 0 && now.duration_since(self.grown_at) > STEP {
-            self.limit = self.limit.saturating_add(line.places).min(line.most);
-            self.grown_at = now;
-        }
+    fn decided(&mut self, now: Instant) {
+        let was_empty = self.waiting() == 0;
+        self.decided_at = now;
+        self.since = Since { was_empty, was_idle: was_empty && self.free > 0, ..Since::default() };
     }
 }
 
@@ -202,18 +225,21 @@ mod tests {
             }
             now += Duration::from_millis(10);
             drop(state.next());
-            state.note_taken(&line, now);
+            state.took(&line, now);
         }
         assert_eq!(state.limit, 1);
         // few ask, and a place is mostly free
         state.beginning.clear();
-        state.note_empty(&line, now + Duration::from_secs(1));
+        state.look(&line, now + Duration::from_secs(1));
         assert_eq!(state.limit, 1, "whoever waits gets a place, and none is free");
         state.free = 1;
-        for _ in 0..32 {
+        for _ in 0..16 {
             now += Duration::from_millis(150);
-            state.note_empty(&line, now);
+            state.look(&line, now);
         }
+        assert!((33..64).contains(&state.limit), "{}: a step at a time", state.limit);
+        // nobody came for a while
+        state.look(&line, now + Duration::from_secs(5));
         assert_eq!(state.limit, 64);
     }
 
@@ -224,73 +250,60 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Quotes with simulations before two places, on a clock of their own: one every `gap`, for a minute. Each is a solve, mostly short, and a
-    /// simulation that goes on with it. Gives what the accepted ones took, the quickest first.
-    fn quotes_of_a_minute(gap: Duration) -> Vec<Duration> {
+    /// Quotes before two places: a solve, of which so many percent take at most so many microseconds, and a simulation that goes on with it.
+    struct Quotes {
+        solves: &'static [(u64, u64)],
+        simulated: Duration,
+    }
+
+    /// A minute of them on a clock of their own, one every `gap`. Gives what the accepted ones took, the quickest first.
+    fn quotes_of_a_minute(quotes: &Quotes, gap: Duration) -> Vec<Duration> {
         let line = line(2, 512);
-        let (mut state, start, mean) = (line.state.lock(), Instant::now(), ms(26));
+        let (mut state, start) = (line.state.lock(), Instant::now());
         let mut dice = 7_u64;
         let mut solve = || {
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            [(88, ms(12)), (98, ms(40)), (100, ms(130))]
-                .into_iter()
-                .find(|(below, _)| (dice >> 33) % 100 < *below)
-                .unwrap()
-                .1
+            Duration::from_micros(quotes.solves.iter().find(|(below, _)| (dice >> 33) % 100 < *below).unwrap().1)
         };
-        // when each who waits came, in the order of the line's own queues; when each who is in a place leaves it, came, and whether it goes on
+        let mean = (0..1_000).map(|_| solve()).sum::<Duration>() / 1_000;
+        // when each who waits came, in the order of the line's own queues; when each who is in a place leaves it, came, and whether it is solved
         let (mut beginning, mut continuing) = (VecDeque::new(), VecDeque::new());
         let mut busy: Vec<(Instant, Instant, bool)> = Vec::new();
         let (mut next_at, mut took) = (start, Vec::new());
-        let simulated = ms(14);
-        loop {
+        while next_at - start <= ms(60_000) {
             let leaves = (0..busy.len()).min_by_key(|at: &usize| -> Instant { busy[*at].0 });
-            match leaves.filter(|at| busy[*at].0 <= next_at) {
-                Some(at) => {
-                    let (now, came_at, is_solved) = busy.swap_remove(at);
-                    if is_solved {
-                        took.push(now - came_at);
-                    }
-                    let mut enter = |state: &mut State, goes_on: bool| {
-                        let came_at: Instant =
-                            if goes_on { continuing.pop_front() } else { beginning.pop_front() }.unwrap();
-                        let lasts = if goes_on { simulated } else { solve() };
-                        state.note_taken(&line, now);
-                        busy.push((now + lasts, came_at, goes_on));
-                    };
-                    let goes_on = !state.continuing.is_empty();
-                    match state.next() {
-                        Some(_) => enter(&mut state, goes_on),
-                        None => {
-                            state.free += 1;
-                            state.note_empty(&line, now);
-                        }
-                    }
-                    if !is_solved && state.free > 0 {
-                        state.free -= 1;
-                        busy.push((now + simulated, came_at, true));
-                    } else if !is_solved {
-                        state.continuing.push_back(oneshot::channel().0);
-                        continuing.push_back(came_at);
-                    }
+            if let Some(at) = leaves.filter(|at| busy[*at].0 <= next_at) {
+                let (now, came_at, is_solved) = busy.swap_remove(at);
+                if is_solved {
+                    took.push(now - came_at);
+                } else {
+                    state.continuing.push_back(oneshot::channel().0);
+                    continuing.push_back(came_at);
                 }
-                None => {
-                    let now = next_at;
-                    next_at += gap;
-                    if now - start > ms(60_000) {
-                        break;
-                    }
-                    let ahead = state.waiting();
-                    if ahead == 0 {
-                        state.note_empty(&line, now);
-                    }
-                    if state.free > 0 {
-                        state.free -= 1;
-                        busy.push((now + solve(), now, false));
-                    } else if ahead < state.limit && mean * u32::try_from(ahead).unwrap() / 2 <= WAIT {
-                        state.beginning.push_back(oneshot::channel().0);
-                        beginning.push_back(now);
-                    }
+                let goes_on = !state.continuing.is_empty();
+                if state.next().is_some() {
+                    let came_at = if goes_on { continuing.pop_front() } else { beginning.pop_front() };
+                    let lasts = if goes_on { quotes.simulated } else { solve() };
+                    state.took(&line, now);
+                    busy.push((now + lasts, came_at.unwrap(), goes_on));
+                } else {
+                    state.free += 1;
+                    state.look(&line, now);
+                }
+            } else {
+                let now = next_at;
+                next_at += gap;
+                state.look(&line, now);
+                let ahead = state.waiting();
+                if state.free > 0 {
+                    state.took(&line, now);
+                    state.free -= 1;
+                    busy.push((now + solve(), now, false));
+                } else if ahead < state.limit && mean * u32::try_from(ahead).unwrap() / 2 <= WAIT {
+                    state.beginning.push_back(oneshot::channel().0);
+                    beginning.push_back(now);
+                } else {
+                    state.since.turned_away += 1;
                 }
             }
         }
@@ -298,14 +311,27 @@ mod tests {
         took
     }
 
+    /// Solves that take long, and those of a market of some thousand pools.
+    const KINDS: [Quotes; 2] = [
+        Quotes { solves: &[(88, 12_000), (98, 40_000), (100, 130_000)], simulated: Duration::from_millis(14) },
+        Quotes {
+            solves: &[(24, 700), (42, 1_800), (68, 3_700), (88, 7_500), (100, 17_000)],
+            simulated: Duration::ZERO,
+        },
+    ];
+
     #[test]
-    fn at_six_times_what_can_be_done_the_accepted_wait_at_most_as_long_as_they_take() {
-        let of = |gap: Duration| {
-            let took = quotes_of_a_minute(gap);
-            [50, 99].map(|percent| took[took.len() * percent / 100])
-        };
-        // a quote takes two places for 30 ms in the mean: one every 15 ms is all that can be done
-        let [quiet, loaded] = [ms(1_000), Duration::from_micros(2_500)].map(of);
-        assert!(loaded[1] <= 2 * quiet[1], "{quiet:?} {loaded:?}");
+    fn at_five_times_what_can_be_done_the_accepted_wait_at_most_as_long_as_they_take_and_no_place_stays_empty() {
+        for (quotes, mean_us) in KINDS.iter().zip([31_160, 4_994]) {
+            let of = |gap: Duration| {
+                let took = quotes_of_a_minute(quotes, gap);
+                ([50, 99].map(|percent| took[took.len() * percent / 100]), took.len())
+            };
+            let (quiet, _) = of(ms(1_000));
+            let (loaded, count) = of(Duration::from_micros(mean_us / 2 / 5));
+            assert!((0..2).all(|part| loaded[part] <= 2 * quiet[part]), "{quiet:?} {loaded:?}");
+            let most = 60_000_000 / (mean_us / 2);
+            assert!(count as u64 * 100 >= most * 90, "{count} of {most}");
+        }
     }
 }

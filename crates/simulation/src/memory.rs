@@ -12,6 +12,7 @@ use revm::primitives::KECCAK_EMPTY;
 use revm::state::AccountInfo;
 use tokio::sync::{OnceCell, Semaphore};
 
+use crate::layouts::form_of;
 use crate::source::{Found, KnownCode, SourceError, StateSource, TouchingCall, Wanted};
 
 /// Most accounts and storage words that are kept of one block; beyond it nothing more is read at that block.
@@ -23,12 +24,17 @@ const PAST_WORDS: u64 = 200_000;
 /// Most bytes of code that are kept from earlier blocks.
 const PAST_CODE_BYTES: u64 = 64 << 20;
 
+/// Most codes whose form is kept.
+const PAST_FORMS: u64 = 50_000;
+
 /// Accounts and words as last seen in any block: attempts use them until the block's own values are read. Code is read once
 /// and kept while its hash stays the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Past {
     accounts: Cache<Address, AccountInfo>,
     words: Cache<(Address, U256), U256>,
+    /// Forms of codes, by their hashes.
+    forms: Cache<B256, B256>,
     /// Calls of the node that no quote or build waited for.
     background_calls: Arc<AtomicU64>,
 }
@@ -42,6 +48,7 @@ impl Default for Past {
         Self {
             accounts: Cache::builder().max_capacity(PAST_CODE_BYTES).weigher(bytes).build(),
             words: Cache::new(PAST_WORDS),
+            forms: Cache::new(PAST_FORMS),
             background_calls: Arc::default(),
         }
     }
@@ -92,10 +99,15 @@ impl BlockMemory {
         self.known.lock().accounts.get(address).cloned()
     }
 
-    /// Returns the hash of an account's code, if the account was read and has code.
-    pub(crate) fn code_hash(&self, address: &Address) -> Option<B256> {
-        let code_hash = self.known.lock().accounts.get(address)?.code_hash;
-        (code_hash != KECCAK_EMPTY).then_some(code_hash)
+    /// Returns the form of an account's code, if the account was read and has code.
+    pub(crate) fn code_form(&self, address: &Address) -> Option<B256> {
+        let info = self.account(address).filter(|info| info.code_hash != KECCAK_EMPTY)?;
+        if let Some(form) = self.past.forms.get(&info.code_hash) {
+            return Some(form);
+        }
+        let form = form_of(info.code?.original_byte_slice());
+        self.past.forms.insert(info.code_hash, form);
+        Some(form)
     }
 
     pub(crate) fn word(&self, word: &(Address, U256)) -> Option<U256> {

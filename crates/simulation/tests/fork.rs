@@ -266,11 +266,14 @@ const POOL: &str = "60005415602b57\
                     60055415602b57\
                     005b5f5ffd";
 
-/// A pool that nobody has seen reads what the others of its code read, so that only the first takes a message for each word.
+/// A pool that nobody has seen reads what the others of its code read, whatever its immutable values, so that only the first takes a message
+/// for each word.
 #[tokio::test]
 async fn contracts_of_one_code_are_read_as_the_first_of_them_was() {
     let pools = [0x51, 0x52, 0x53].map(Address::repeat_byte);
-    let world = World::of(pools.map(|pool| (pool, code(&[&POOL.replace(char::is_whitespace, "")]))));
+    let pool_code = |immutable: &str| code(&[&POOL.replace(char::is_whitespace, ""), "7f", &immutable.repeat(32)]);
+    let codes = ["aa", "aa", "bb"].map(pool_code);
+    let world = World::of(pools.into_iter().zip(codes));
     let slots = (0..6).map(U256::from);
     let words = pools.iter().flat_map(|pool| slots.clone().map(move |slot| ((*pool, slot), U256::from(1))));
     world.storage.lock().unwrap().extend(words);

@@ -3,10 +3,14 @@
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use braid_devnet::{Devnet, Options, accounts, tokens};
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 const KEY: &str = "key-of-the-test";
 
@@ -202,6 +206,7 @@ impl Service {
     async fn start(url: &str, data: &Path) -> Self {
         let args = ["serve", "--rpc-url", url, "--listen", "127.0.0.1:0", "--api-key", KEY, "--log-format", "text"];
         let mut command = braid(&args);
+        command.args(["--rate-limit", "4294967295"]);
         let mut process = command
             .args(["--data", data.to_str().unwrap()])
             .stdout(Stdio::null())
@@ -237,6 +242,96 @@ impl Drop for Service {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// What a client saw of a service until it was gone.
+#[derive(Default)]
+struct SeenToTheEnd {
+    /// Quotes that were answered without a warning of the disk.
+    safe: Vec<Value>,
+    turned_away: usize,
+    /// Answers that began and did not end.
+    cut: usize,
+}
+
+/// Quotes with simulations, one after the other, until nobody answers.
+async fn quote_until_gone(base: String, body: Value, answered: Arc<AtomicUsize>, enough: Arc<Notify>) -> SeenToTheEnd {
+    let (client, mut seen) = (reqwest::Client::new(), SeenToTheEnd::default());
+    let call = || client.post(format!("{base}/v1/quote")).header("x-api-key", KEY).json(&body);
+    while let Ok(response) = call().send().await {
+        let status = response.status().as_u16();
+        let Ok(answer) = response.json::<Value>().await else {
+            seen.cut += 1;
+            break;
+        };
+        if status == 503 {
+            seen.turned_away += 1;
+            continue;
+        }
+        assert_eq!(status, 200, "{answer:#}");
+        let warnings = answer["data"]["warnings"].as_array().unwrap();
+        if warnings.iter().all(|warning| warning["code"] != "QUOTE_NOT_ON_DISK") {
+            seen.safe.push(answer["data"]["quote_id"].clone());
+        }
+        if answered.fetch_add(1, Ordering::Relaxed) == ANSWERS {
+            enough.notify_one();
+        }
+    }
+    seen
+}
+
+/// Clients of the test that stops a service, many more than it has threads, and the answers before it is stopped.
+const CLIENTS: usize = 32;
+const ANSWERS: usize = 60;
+
+/// What the documents promise of a stop.
+const LONGEST_STOP: Duration = Duration::from_secs(22);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_under_full_load_cuts_no_answer_and_loses_no_quote() {
+    let chain = Devnet::start(Options::default()).await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let mut service = Service::start(&chain.http_url(), &data).await;
+    let (answered, enough) = (Arc::<AtomicUsize>::default(), Arc::<Notify>::default());
+    let clients: Vec<_> = ["USDC", "DAI", "USDT", "WETH"]
+        .into_iter()
+        .cycle()
+        .take(CLIENTS)
+        .map(|symbol| {
+            let token = tokens::by_symbol(symbol);
+            let body = json!({
+                "inputs": [{"chain_id": 1, "address": token.address, "amount": token.units(7).to_string()}],
+                "outputs": [{"chain_id": 1, "address": tokens::by_symbol("WBTC").address, "ratio_bps": 10000}],
+                "taker": accounts::TAKER, "simulate": true,
+            });
+            tokio::spawn(quote_until_gone(service.base.clone(), body, Arc::clone(&answered), Arc::clone(&enough)))
+        })
+        .collect();
+    enough.notified().await;
+    let begun = Instant::now();
+    let told = Command::new("kill").args(["-TERM", &service.process.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    let (mut safe, mut turned_away, mut cut) = (Vec::new(), 0, 0);
+    for client in clients {
+        let seen = client.await.unwrap();
+        safe.extend(seen.safe);
+        (turned_away, cut) = (turned_away + seen.turned_away, cut + seen.cut);
+    }
+    let ended = service.process.wait().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    assert!(begun.elapsed() < LONGEST_STOP, "{:?}", begun.elapsed());
+    assert_eq!(cut, 0, "an answer that began came to its end");
+    assert!(safe.len() > ANSWERS / 2, "{} of {} were on disk", safe.len(), answered.load(Ordering::Relaxed));
+    assert!(turned_away > 0, "the load was not full");
+    drop(service);
+
+    let service = Service::start(&chain.http_url(), &data).await;
+    for id in safe {
+        let call = reqwest::Client::new().post(format!("{}/v1/build", service.base)).header("x-api-key", KEY);
+        let response = call.json(&json!({"quote_id": id})).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{}", response.text().await.unwrap());
     }
 }
 

@@ -184,3 +184,23 @@ fn every_error_and_warning_says_what_to_do() {
     let missing: Vec<&str> = codes.into_iter().filter(|code| !page.contains(&format!("`{code}`"))).collect();
     assert!(missing.is_empty(), "docs/integrate/errors.md does not say what to do about {missing:?}");
 }
+
+#[test]
+fn every_survived_failure_names_tests_that_exist() {
+    let page = read(&root().join("docs/operate/surviving.md"));
+    let mut sources = Vec::new();
+    files(&root().join("crates"), &mut sources);
+    let sources: String =
+        sources.iter().filter(|path| path.extension().unwrap() == "rs").map(|path| read(path)).collect();
+    let (mut rows, mut missing) = (0, Vec::new());
+    for table in page.split("| failure | result | test |\n").skip(1) {
+        for row in table.lines().skip(1).take_while(|line| line.starts_with('|')) {
+            let tests: Vec<String> = quoted(row.trim_end_matches(" |").rsplit(" | ").next().unwrap()).collect();
+            let is_there = |test: &String| sources.contains(&format!("fn {test}("));
+            missing.extend(tests.iter().filter(|test| !is_there(test)).cloned());
+            missing.extend(tests.is_empty().then(|| row.to_owned()));
+            rows += 1;
+        }
+    }
+    assert!(rows > 50 && missing.is_empty(), "of {rows} rows these have no test: {missing:#?}");
+}

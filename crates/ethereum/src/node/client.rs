@@ -111,7 +111,7 @@ impl Connection {
             Ok(result) => result.map_err(|error| self.translate(request.method, error, sent_at)),
             Err(_) => Err(self.timed_out(request.method)),
         };
-        self.note(number, bytes, 1, result.as_ref().err()).await;
+        self.note(number, bytes, 1, sent_at, result.as_ref().err()).await;
         result.inspect(|raw| self.count_received(raw))
     }
 
@@ -191,7 +191,7 @@ impl Connection {
             Ok(sent) => sent.map_err(|error| self.translate(first.method, error, sent_at)),
             Err(_) => Err(self.timed_out(first.method)),
         };
-        self.note(number, bytes, requests.len(), sent.as_ref().err()).await;
+        self.note(number, bytes, requests.len(), sent_at, sent.as_ref().err()).await;
         sent?;
         let mut results = Vec::with_capacity(requests.len());
         for (waiter, request) in waiters.into_iter().zip(requests) {
@@ -226,9 +226,12 @@ impl Connection {
     }
 
     /// Learns from the outcome of a message.
-    async fn note(&self, number: u64, bytes: usize, calls: usize, error: Option<&NodeError>) {
+    async fn note(&self, number: u64, bytes: usize, calls: usize, sent_at: Instant, error: Option<&NodeError>) {
         match error {
-            None | Some(NodeError::Rpc { .. }) => self.gate.answered(calls),
+            None | Some(NodeError::Rpc { .. }) => {
+                self.gate.took(sent_at.elapsed());
+                self.gate.answered(calls);
+            }
             Some(error) if error.is_too_large() => self.limits.lock().body_refused(&self.endpoint.host(), bytes),
             Some(_) => {}
         }

@@ -1,4 +1,4 @@
-//! Bounds the requests to one node: how many at once, and how fast.
+//! Bounds the requests to one node: how many at once, more for a node that is far away, and how fast.
 
 use std::time::Duration;
 
@@ -31,20 +31,54 @@ pub(super) struct Permits<'a> {
     _any: Option<SemaphorePermit<'a>>,
 }
 
+/// Latency from which a node is far away: what it can be asked in a second then depends on the requests under way.
+const FAR: Duration = Duration::from_millis(20);
+
+/// Answers after which it is decided whether a node is far away, by the quickest.
+const ANSWERS: usize = 4;
+
+/// Factor by which more requests may be under way to a node that is far away.
+pub(super) const FAR_TIMES: usize = 4;
+
 /// The gate of one node.
 pub(super) struct Gate {
     node: String,
     any: Semaphore,
     /// Fewer permits for background requests, so that they leave room for others.
     background: Semaphore,
+    concurrency: usize,
+    distance: Mutex<Distance>,
     pace: Mutex<Pace>,
+}
+
+/// How long the first answers took.
+struct Distance {
+    answers: usize,
+    quickest: Duration,
 }
 
 impl Gate {
     pub(super) fn new(concurrency: usize, node: String) -> Self {
         let all = concurrency.max(1);
         let (any, background) = (Semaphore::new(all), Semaphore::new(all - all / 4));
-        Self { node, any, background, pace: Mutex::new(Pace::new(Instant::now())) }
+        let distance = Mutex::new(Distance { answers: 0, quickest: Duration::MAX });
+        Self { node, any, background, concurrency: all, distance, pace: Mutex::new(Pace::new(Instant::now())) }
+    }
+
+    /// Notes how long an answer took. Once the node is known to be far away, more requests may be under way.
+    pub(super) fn took(&self, took: Duration) {
+        let mut distance = self.distance.lock();
+        if distance.answers == ANSWERS {
+            return;
+        }
+        distance.answers += 1;
+        distance.quickest = distance.quickest.min(took);
+        if distance.answers == ANSWERS && distance.quickest >= FAR {
+            let more = self.concurrency * (FAR_TIMES - 1);
+            self.any.add_permits(more);
+            self.background.add_permits(more - more / 4);
+            tracing::debug!(node = self.node, quickest = ?distance.quickest, "the node is far away: it is asked more at once");
+        }
     }
 
     /// Waits until a message of so many calls may be sent; `None` if a request that is not background would wait longer than
@@ -97,5 +131,29 @@ impl Gate {
                 "the node limits the rate of calls: it is asked more slowly"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many requests that nobody waits for, and how many in all, may be under way.
+    fn room(gate: &Gate) -> [usize; 2] {
+        [&gate.background, &gate.any].map(Semaphore::available_permits)
+    }
+
+    #[test]
+    fn more_may_be_under_way_to_a_node_that_is_far_away() {
+        let ms = Duration::from_millis;
+        let (far, near) = (Gate::new(8, "far".into()), Gate::new(8, "near".into()));
+        for took in [300, 100, 100, 100] {
+            assert_eq!(room(&far), [6, 8]);
+            far.took(ms(took));
+        }
+        [300, 100, 2, 100, 100].into_iter().for_each(|took| near.took(ms(took)));
+        assert_eq!((room(&far), room(&near)), ([24, 32], [6, 8]));
+        far.took(ms(100));
+        assert_eq!(room(&far), [24, 32], "once");
     }
 }

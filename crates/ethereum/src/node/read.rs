@@ -10,6 +10,7 @@ use super::{
     calls::{Aggregate, Answer, class, is_lens, request},
     client::Request,
     connect::Node,
+    gate::FAR_TIMES,
     health::Class,
     limits::Limits,
     member::Member,
@@ -137,7 +138,8 @@ impl Node {
         let calls: Vec<Call> = calls.into_iter().map(|call| lens::within(call, bounds.lens_gas)).collect();
         let chunks = multicall::chunks(&calls, bounds).into_iter();
         let reads: Vec<_> = chunks.map(|chunk| self.read_chunk(block_hash, chunk)).collect();
-        let chunks: Vec<_> = stream::iter(reads).buffered(self.inner.config.concurrency.max(1)).try_collect().await?;
+        let chunks: Vec<_> =
+            stream::iter(reads).buffered(self.inner.config.concurrency.max(1) * FAR_TIMES).try_collect().await?;
         let answers: Vec<Answer> = chunks.into_iter().flat_map(|(answers, _)| answers).collect();
         // Nodes word a missing block in many ways, some of which look like a failed call.
         if answers.iter().any(Option::is_none) && !self.has_block(block_hash).await? {

@@ -105,6 +105,17 @@ impl Node {
         self.get(CODE, json!([account, at(block_hash)])).await
     }
 
+    /// Reads accounts' codes at a block, in as few messages as the node allows; empty for accounts without code.
+    ///
+    /// # Errors
+    /// [`NodeError`].
+    pub(crate) async fn codes(&self, block_hash: B256, accounts: &[Address]) -> Result<Vec<Bytes>, NodeError> {
+        let requests: Vec<Request> = accounts.iter().map(|account| code_request(block_hash, *account)).collect();
+        let requests = requests.as_slice();
+        let answers = self.ask(Class::Quick, |member| member.connection.batch(requests)).await?;
+        answers.into_iter().map(|answer| parse(CODE, &answer?)).collect()
+    }
+
     /// Reads accounts and storage words at a block, in as few messages as the node allows.
     ///
     /// # Errors

@@ -3,11 +3,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use braid_market::{Market, Tokens};
-use braid_primitives::{B256, Block, Bytes, PoolKey};
-use braid_protocols::{Call, Discovered};
+use braid_primitives::{Address, B256, Block, Bytes, PoolKey};
+use braid_protocols::Call;
 use braid_store::market::{KnownPool, Snapshot};
-
-use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{
     background::{Background, Found},
@@ -24,9 +22,6 @@ const ANCHOR_DEPTHS: [u64; 4] = [64, 256, 1_024, 4_096];
 
 /// Kept hashes that are compared with the node in one message.
 const ANCHORS_PER_MESSAGE: usize = 64;
-
-/// Contracts whose code is asked for at once.
-const CODES_AT_ONCE: usize = 8;
 
 /// Selector of `decimals()`.
 const DECIMALS: [u8; 4] = [0x31, 0x3c, 0xe5, 0x67];
@@ -110,15 +105,13 @@ impl Synchronizer {
         // Every token answers this call; the code is asked for only if nothing comes back.
         let calls = pools.iter().map(|pool| Call { to: pool.key.contract, data: Bytes::from_static(&DECIMALS) });
         let answers = self.node.read(block_hash, calls.collect()).await?;
-        let asked = pools.into_iter().zip(answers).map(|(pool, answer)| {
-            let (node, silent) = (&self.node, answer.is_some_and(|answer| answer.is_empty()));
-            async move {
-                let there = !silent || !node.code(block_hash, pool.key.contract).await?.is_empty();
-                Ok::<_, FollowError>(there.then_some(pool))
-            }
-        });
-        let there: Vec<Option<Discovered>> = stream::iter(asked).buffered(CODES_AT_ONCE).try_collect().await?;
-        there.into_iter().flatten().for_each(|pool| self.known.insert(pool, 0));
+        let is_silent = |answer: &Option<Bytes>| answer.as_ref().is_some_and(|answer| answer.is_empty());
+        let (silent, others): (Vec<_>, Vec<_>) =
+            pools.into_iter().zip(answers).partition(|(_, answer)| is_silent(answer));
+        let contracts: Vec<Address> = silent.iter().map(|(pool, _)| pool.key.contract).collect();
+        let codes = self.node.codes(block_hash, &contracts).await?;
+        let there = silent.into_iter().zip(codes).filter(|(_, code)| !code.is_empty()).map(|(pool, _)| pool);
+        others.into_iter().chain(there).for_each(|(pool, _)| self.known.insert(pool, 0));
         Ok(())
     }
 

@@ -63,6 +63,24 @@ async fn answers_that_are_reordered_and_repeated() {
     survives(63, Fault::Shuffle, false).await;
 }
 
+/// One answer in a hundred, from the first start on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_are_lost_now_and_then() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 67);
+    let proxy = Proxy::before(chain.http_url()).await;
+    proxy.set(Fault::Lose(100));
+    let mut follower = follow(&proxy.url).await;
+    let mut market = at_head(&mut follower, &chain).await;
+    let begun = proxy.asked();
+    while proxy.asked() < begun + 300 {
+        acts.several(&market, 3).await;
+        market = assert_faithful(&mut follower, &chain).await;
+    }
+    let status = follower.status.borrow().clone();
+    assert_eq!((status.leaps, status.reorganisations), (0, 0));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn blocks_that_are_null() {
     survives(64, Fault::NullBlocks, true).await;

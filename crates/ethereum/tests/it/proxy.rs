@@ -66,6 +66,8 @@ pub(crate) enum Fault {
     Body(usize),
     /// At most so much gas in a call.
     Gas(u64),
+    /// One answer in so many is lost: the connection is closed before a word.
+    Lose(u64),
     /// The first call whose answer tells the newest block's second tells one of a day before; then nothing.
     OtherSecondOnce,
 }
@@ -75,6 +77,7 @@ pub(crate) struct Proxy {
     pub(crate) url: String,
     fault: Arc<Mutex<Fault>>,
     refused: Arc<AtomicU64>,
+    asked: Arc<AtomicU64>,
     task: JoinHandle<()>,
 }
 
@@ -89,14 +92,14 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let fault = Arc::new(Mutex::new(Fault::None));
-        let refused = Arc::new(AtomicU64::new(0));
-        let (shared, client, count) = (Arc::clone(&fault), Client::new(), Arc::clone(&refused));
+        let [refused, asked] = [(); 2].map(|()| Arc::<AtomicU64>::default());
+        let (shared, client, counts) = (Arc::clone(&fault), Client::new(), [Arc::clone(&refused), Arc::clone(&asked)]);
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, upstream.clone(), client.clone(), Arc::clone(&shared), Arc::clone(&count)));
+                tokio::spawn(serve(stream, upstream.clone(), client.clone(), Arc::clone(&shared), counts.clone()));
             }
         });
-        Self { url, fault, refused, task }
+        Self { url, fault, refused, asked, task }
     }
 
     pub(crate) fn set(&self, fault: Fault) {
@@ -106,6 +109,11 @@ impl Proxy {
     /// How many messages were refused for what a node allows.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    /// How many messages came.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// Whether nothing is spoilt any more.
@@ -119,14 +127,16 @@ async fn serve(
     upstream: String,
     client: Client,
     fault: Arc<Mutex<Fault>>,
-    refused: Arc<AtomicU64>,
+    [refused, asked]: [Arc<AtomicU64>; 2],
 ) -> Option<()> {
     let body = read_body(&mut stream).await?;
     let request: Value = serde_json::from_slice(&body).ok()?;
     let shared = fault;
     let fault = *shared.lock().unwrap();
+    let number = asked.fetch_add(1, Ordering::Relaxed) + 1;
     let (status, body) = match fault {
         Fault::Refuse => return None,
+        Fault::Lose(each) if number.is_multiple_of(each) => return None,
         Fault::Silence => std::future::pending().await,
         Fault::Status(status) => (status, String::new()),
         Fault::Garbage => (200, "<html>come back later</html>".into()),

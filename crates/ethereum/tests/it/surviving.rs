@@ -164,6 +164,33 @@ async fn a_websocket_that_is_cut_is_opened_again() {
     }
 }
 
+/// A whole start over a node at each distance: connection, first market, and blocks after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_over_a_node_at_any_distance_ends_with_the_chains_market() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 13);
+    let wanted = from_scratch(&chain).await;
+    let start = async |millis: u64| {
+        let proxy = Proxy::before(chain.http_url()).await;
+        proxy.set(Fault::Slow(millis));
+        let begun = std::time::Instant::now();
+        let mut follower = follow(&proxy.url).await;
+        let market = at_head(&mut follower, &chain).await;
+        eprintln!("{millis} ms away: the market after {:?}", begun.elapsed());
+        assert_eq!(content(&market), wanted, "{millis} ms away");
+        (proxy, follower, market)
+    };
+    let near = start(0).await;
+    let far = futures::join!(start(10), start(100), start(500));
+    for (_proxy, mut follower, market) in [near, far.0, far.1, far.2] {
+        acts.any(&market).await;
+        let market = at_head(&mut follower, &chain).await;
+        assert_eq!(content(&market), from_scratch(&chain).await);
+        let status = status_when(&mut follower, is_following).await;
+        assert_eq!((status.leaps, status.reorganisations, status.last_error), (0, 0, None));
+    }
+}
+
 /// Lets a follower miss what happens meanwhile.
 async fn missing(follower: &mut FollowerHandle, proxy: &Proxy, happens: impl Future<Output = ()>) {
     proxy.set(Fault::Refuse);

@@ -87,6 +87,18 @@ async fn a_quote_whose_simulation_takes_too_long_comes_without_it() {
     agrees(&world, &simulated("USDC", 100, "WETH")).await;
 }
 
+/// Both wait for a node that does not answer: a route that is given up for its tokens is not simulated for as long as a simulation may take.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quote_whose_tokens_cannot_be_checked_does_not_wait_for_its_simulation() {
+    let audit = AuditConfig { first_wait: Duration::from_millis(200), ..AuditConfig::default() };
+    let hours = Duration::from_secs(7_200);
+    let world =
+        World::with(Config { simulation_time: hours, request_timeout: hours, audit, ..Config::default() }, true).await;
+    world.node.set_latency(hours);
+    let (status, answer) = world.post("/v1/quote", &simulated("USDC", 100, "WETH")).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("TOKEN_UNSUPPORTED")), "{answer:#}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn factories_that_read_without_end_take_little_and_hold_up_nobody() {
     let mut world = World::start().await;

@@ -75,6 +75,43 @@ async fn a_quote_expires_and_is_told_apart_from_one_that_never_was() {
 }
 
 #[tokio::test]
+async fn a_clock_that_is_set_by_an_hour_ends_quotes_at_once_or_an_hour_later() {
+    const HOUR_MS: u64 = 3_600_000;
+    let service = Service::start().await;
+    let refused = async |id: &Value| {
+        let (status, problem) = service.refused_build(&json!({"quote_id": id})).await;
+        (status, problem["code"].as_str().unwrap().to_owned())
+    };
+    let ready = async || service.get("/ready").send().await.unwrap().json::<Value>().await.unwrap()["status"].clone();
+    let before = quote_id(&service).await;
+
+    // set back, it leaves open what was open, and a new quote has its whole time by the clock as it is
+    service.clock.set_ms(NOW_MS - HOUR_MS);
+    assert_eq!(ready().await, "ready");
+    let during = service.quote(&request()).await;
+    assert_eq!(during["expires_at"], "2023-11-14T21:15:20.000Z");
+    for id in [&before, &during["quote_id"]] {
+        let built = service.build(&json!({"quote_id": id})).await;
+        assert!(built["deadline"].as_u64().unwrap() >= NOW_S + 180, "the chain's time counts where it is later");
+    }
+    service.clock.advance_ms(120_000);
+    assert_eq!(refused(&during["quote_id"]).await, (410, "QUOTE_EXPIRED".into()));
+    service.build(&json!({"quote_id": before})).await;
+
+    // set forward, it ends all of them, and set right it opens again what was not over
+    service.clock.set_ms(NOW_MS + HOUR_MS);
+    assert_eq!(ready().await, "ready");
+    assert_eq!(refused(&before).await, (404, "QUOTE_NOT_FOUND".into()));
+    let ahead = service.quote(&request()).await;
+    assert_eq!(ahead["expires_at"], "2023-11-14T23:15:20.000Z");
+    service.build(&json!({"quote_id": ahead["quote_id"]})).await;
+    service.clock.set_ms(NOW_MS + 119_999);
+    service.build(&json!({"quote_id": before})).await;
+    service.clock.advance_ms(1);
+    assert_eq!(refused(&before).await, (410, "QUOTE_EXPIRED".into()));
+}
+
+#[tokio::test]
 async fn slow_signers_get_the_time_that_they_ask_for() {
     let service = Service::start().await;
     let mut body = request();
