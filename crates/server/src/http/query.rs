@@ -6,8 +6,8 @@ use braid_quoting::request::kind::{Kind as _, QuoteId};
 use braid_quoting::request::{self, parse_quote_id};
 use braid_quoting::{Code, Problem};
 use utoipa::IntoParams;
-use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::Required;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use uuid::Uuid;
 
 use super::problem::Refusal;
