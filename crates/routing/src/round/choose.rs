@@ -196,10 +196,12 @@ impl<'p> Rounding<'_, 'p> {
     /// Replacements of one pool by another that save more gas than they lose at a set's prices, best first.
     fn replacements(&self, search: &FlowSearch<'_, 'p>, best: &Fixed<'p>, prices: &[f64]) -> Vec<(f64, Move)> {
         let gas_price = search.problem.gas_price;
+        // Counts the gas of ticks for a pair alone: among several outputs it would trade their shares for it.
+        let tick_gas_price = if search.problem.is_pair() { gas_price } else { 0.0 };
         let gas_of = |pair: u32| {
             let flow = best.flows.iter().find(|flow| flow.pair == pair)?;
             let (curve, direction) = search.problem.direction(pair, flow.side)?;
-            Some((curve.gas_units + direction.quote(flow.amount_in).1) * gas_price)
+            Some(curve.gas_units * gas_price + direction.quote(flow.amount_in).1 * tick_gas_price)
         };
         let mut found = Vec::new();
         for flow in &best.flows {
@@ -219,7 +221,7 @@ impl<'p> Rounding<'_, 'p> {
                     [before + flow.amount_in, before].map(|amount_in| direction.quote(amount_in));
                 let paid = paid - paid_before;
                 let [here, there] = [side, 1 - side].map(|end| prices[member.ends[end] as usize]);
-                let gas = if known.is_some() { 0.0 } else { member.gas } + (passed - passed_before) * gas_price;
+                let gas = if known.is_some() { 0.0 } else { member.gas } + (passed - passed_before) * tick_gas_price;
                 let better = saved - gas - (flow.amount_in * here - paid * there);
                 let change = Move::Replace(flow.pair, member.pair, to);
                 if better > Tuning::SET_GAIN_SHARE * search.scale && !self.tried.contains(&change) {
