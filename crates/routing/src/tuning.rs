@@ -31,6 +31,8 @@ impl Tuning {
     /// A pool has a say in a price from this part of the deepest pool's depth on: lower lets a crowd of small pools outvote real money.
     /// No record.
     pub(crate) const PRICE_VOTE_LEAST_SHARE: f64 = 1.0 / 64.0;
+    /// Share of the votes within which they are even: rounding must not decide between two prices.
+    pub(crate) const PRICE_VOTE_TIE_SHARE: f64 = 1e-9;
     /// Depth is what moves a pool's rate to this share of its marginal rate, which liquidity parked at the price does not help. No record.
     pub(crate) const DEPTH_AT_SHARE_OF_SPOT: f64 = 0.99;
     /// Levels of profit at which pools are removed, wei, from 10 ether down to less than the gas of a swap at 0.01 gwei: finer levels

@@ -71,8 +71,10 @@ impl Direction {
             let liquidity = stretch.liquidity;
             knots.push(Knot { root, liquidity, taken, paid, gas_units, gas_slope: 0.0, gas_hull: 0.0 });
             gas_units += stretch.gas_units;
-            taken += liquidity * (1.0 / stretch.end - 1.0 / root);
-            paid += liquidity * (root - stretch.end);
+            // both from one difference: rounding of two would make the pool pay less than it does
+            let fall = liquidity * (root - stretch.end);
+            taken += fall / (root * stretch.end);
+            paid += fall;
             root = stretch.end;
             widest = widest.max(liquidity);
         }

@@ -3,10 +3,11 @@
 //! The dual lets a pool that earns more than its gas earn by itself. Where it stands apart in price from the other pools of a token that
 //! is no end of the trade, what it earns is to be had only by way of one of those, whose gas is to be paid as well. So of all that a
 //! token's pools earn, what the least unprofitable pool of the missing direction lacks comes off the bound, up to all that they earn: a
-//! route either passes the token, and pays for both, or it does not, and gets nothing. Each pool counts for one of its tokens.
+//! route either passes the token, and pays for both, or it does not, and gets nothing. Each pool counts for one of its tokens; beside several
+//! inputs or outputs those that touch one count there, in `forced`.
 
 use super::noise::noise;
-use crate::problem::Problem;
+use crate::problem::{NOWHERE, Problem};
 
 /// What comes off the dual at the prices of all tokens, where these pools earn more than their gas.
 pub(crate) fn passing(
@@ -51,6 +52,8 @@ fn saved(
 ) -> f64 {
     let graph = problem.prepared.graph();
     let here = token as usize;
+    let several = problem.source == NOWHERE || problem.target == NOWHERE;
+    let is_counted = |pair: u32| counted.contains(&pair) || several && touches_end(problem, pair);
     let is_here = |pair: u32| graph.ends(pair).contains(&token) && !counted.contains(&pair);
     let earned: f64 = earning.iter().filter(|(_, pair)| is_here(*pair)).map(|(earned, _)| earned).sum();
     if earned <= 0.0 {
@@ -69,7 +72,7 @@ fn saved(
             if *best >= 0.0 {
                 continue;
             }
-            if counted.contains(&arrow.pair) {
+            if is_counted(arrow.pair) {
                 *best = 0.0;
                 continue;
             }
@@ -86,4 +89,9 @@ fn saved(
     }
     let lacking: f64 = best.iter().map(|best| -best.min(0.0)).sum();
     lacking.min(earned)
+}
+
+fn touches_end(problem: &Problem<'_>, pair: u32) -> bool {
+    let (terms, touches) = (&problem.terms, |token: u32| problem.prepared.graph().ends(pair).contains(&token));
+    terms.supplies.iter().any(|(token, _)| touches(*token)) || terms.weights.iter().any(|(token, _)| touches(*token))
 }

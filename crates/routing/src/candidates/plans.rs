@@ -22,10 +22,9 @@ pub(crate) struct Plan {
 
 /// Every first plan that finds its chains; each amount goes in `parts` equal parts.
 pub(crate) fn plans(problem: &Problem<'_>, potentials: &Potentials, parts: u16) -> Vec<Plan> {
+    let assigned = |cells| assignment(problem, potentials, cells, parts);
     let assigned =
-        cells(problem, potentials).and_then(|cells| Builder::new(problem, potentials).assignment(&cells, parts));
-    let proportional = || Builder::new(problem, potentials).assignment(&proportional(problem, potentials), parts);
-    let assigned = assigned.or_else(proportional);
+        cells(problem, potentials).and_then(assigned).or_else(|| assigned(proportional(problem, potentials)));
     let stars = hubs(problem).into_iter().filter_map(|hub| Builder::new(problem, potentials).star(hub, parts));
     assigned.into_iter().chain(stars).collect()
 }
@@ -100,6 +99,18 @@ fn proportional(problem: &Problem<'_>, potentials: &Potentials) -> Vec<Cell> {
     cells
 }
 
+/// The chains of an assignment. A pair for which no chain is left beside those before it comes first in the next attempt: they have other
+/// chains, it may have none.
+fn assignment(problem: &Problem<'_>, potentials: &Potentials, mut cells: Vec<Cell>, parts: u16) -> Option<Plan> {
+    for _ in 0..cells.len() {
+        match Builder::new(problem, potentials).assignment(&cells, parts) {
+            Ok(plan) => return Some(plan),
+            Err(at) => cells[..=at].rotate_right(1),
+        }
+    }
+    None
+}
+
 fn hubs(problem: &Problem<'_>) -> Vec<usize> {
     if problem.hops < 2 {
         return Vec::new();
@@ -121,7 +132,9 @@ impl<'a, 'p> Builder<'a, 'p> {
         Self { problem, potentials, support: Support::default(), kept: Vec::new() }
     }
 
-    fn assignment(mut self, cells: &[Cell], parts: u16) -> Option<Plan> {
+    /// # Errors
+    /// The position of the pair for which no chain is left.
+    fn assignment(mut self, cells: &[Cell], parts: u16) -> Result<Plan, usize> {
         let terms = &self.problem.terms;
         let legs: Vec<(Leg<'_>, f64)> = cells
             .iter()
@@ -134,12 +147,12 @@ impl<'a, 'p> Builder<'a, 'p> {
             })
             .collect();
         for _ in 0..parts {
-            for (leg, amount) in &legs {
-                let arrived = self.send(leg, amount / f64::from(parts))?;
+            for (at, (leg, amount)) in legs.iter().enumerate() {
+                let arrived = self.send(leg, amount / f64::from(parts)).ok_or(at)?;
                 self.keep(leg.problem.target, arrived);
             }
         }
-        Some(self.plan())
+        Ok(self.plan())
     }
 
     fn star(mut self, hub: usize, parts: u16) -> Option<Plan> {

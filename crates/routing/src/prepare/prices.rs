@@ -177,7 +177,7 @@ fn median(heard: &mut Vec<Candidate>) -> Option<f64> {
     let mut below = 0.0;
     let middle = heard.iter().find(|candidate| {
         below += weight(candidate);
-        below >= half
+        below >= half * (1.0 - Tuning::PRICE_VOTE_TIE_SHARE)
     });
     middle.map(|candidate| candidate.wei_per_unit)
 }
