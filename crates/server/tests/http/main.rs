@@ -21,3 +21,4 @@ mod replicas;
 mod service;
 mod stream;
 mod support;
+mod way;

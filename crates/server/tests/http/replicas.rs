@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::killed::{Served, start_with};
 use crate::support::{KEY, NOW_MS, Service, data, market, request};
+use crate::way::{Network, network};
 
 /// How long a test waits for an answer before it gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
@@ -229,6 +230,40 @@ async fn a_server_that_hangs_is_waited_for_once_a_second_and_no_longer() {
     // What it was asked while it hung it does now. Were every quote to wait for it, each would ask, and take a tenth of a second.
     let asked = redis.asked() - before;
     assert!(asked <= (seconds + 3) * of_one_quote, "{asked} questions in {seconds} s, {of_one_quote} of one quote");
+}
+
+#[tokio::test]
+async fn a_slow_server_is_waited_for_within_a_bound_and_quotes_stay_shared_within_it() {
+    let redis = Redis::start();
+    let (url, set) = network(redis.dir.path().join("redis.sock")).await;
+    let [patient, hasty] =
+        [Replicas::connect_with(&url, PATIENCE).await, Replicas::connect(&url).await].map(Result::unwrap);
+    let [one, other] = [patient, hasty].map(|replicas| {
+        let dir = Arc::new(tempfile::tempdir().unwrap());
+        async { Service::sharing(without_limit(), dir, NOW_MS, Some(replicas)).await }
+    });
+    let (one, other) = futures::join!(one, other);
+    one.publish(market(1_000));
+    other.publish(market(1_000));
+    set.send_replace(Network::Slow(Duration::from_millis(300)));
+    let late = one.quote(&request()).await;
+    assert!(!warned(&late), "it was waited for");
+    let alone = other.quote(&request()).await;
+    assert!(warned(&alone), "300 ms is more than a quote waits for");
+    assert_eq!(check_of_replicas(&other).await, "failing");
+    assert_eq!(build(&other, &alone).await, 200);
+
+    // Answers that came too late are not taken for those of later questions.
+    set.send_replace(Network::Open);
+    let shared = loop {
+        let quote = other.quote(&request()).await;
+        if !warned(&quote) {
+            break quote;
+        }
+    };
+    assert_eq!(build(&one, &shared).await, 200);
+    assert_eq!(build(&other, &late).await, 200);
+    assert_eq!(check_of_replicas(&other).await, "ok");
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! Services without a node, which take the market from a real `redis-server` where another one publishes it.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,12 +16,12 @@ use braid_simulation::{Bounds, Simulator, SourceError, StateSource, WorkPool};
 use braid_store::replicas::stream::{Appended, Findings, Lease, MarketStream, StreamEntry, StreamState};
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::replicas::Redis;
 use crate::support::{DAI, Following, NOW_MS, Service, USDC, market, request, swap};
+use crate::way::{Network, network};
 
 /// How long anything may take before a test gives up.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -470,44 +469,39 @@ async fn a_server_that_loses_its_memory_hangs_or_is_full_is_told_everything_agai
     following.is(Phase::Following, "").await;
 }
 
-/// A way to the server that can be cut: what was connected stays open and silent.
-async fn way(socket: PathBuf) -> (String, watch::Sender<bool>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("redis://{}/", listener.local_addr().unwrap());
-    let (cut, is_cut) = watch::channel(false);
-    tokio::spawn(async move {
-        loop {
-            let (mut client, _) = listener.accept().await.unwrap();
-            let (socket, mut is_cut) = (socket.clone(), is_cut.clone());
-            tokio::spawn(async move {
-                let mut server = UnixStream::connect(socket).await.unwrap();
-                let was_cut = tokio::select! {
-                    _ = tokio::io::copy_bidirectional(&mut client, &mut server) => false,
-                    _ = is_cut.wait_for(|cut| *cut) => true,
-                };
-                if was_cut {
-                    std::future::pending::<()>().await;
-                }
-            });
-        }
-    });
-    (url, cut)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_way_that_is_cut_is_noticed_and_another_taken() {
     let redis = Redis::start();
     let markets = chain(3);
     let leader = Leader::start(&redis.url()).await;
     leader.has(&markets[0]);
-    let (url, cut) = way(redis.dir.path().join("redis.sock")).await;
+    let (url, set) = network(redis.dir.path().join("redis.sock")).await;
     let one = service().await;
     let mut following = one.follow(&url);
     following.reaches(&markets[0]).await;
-    cut.send_replace(true);
+    set.send_replace(Network::Cut);
     following.is(Phase::Disconnected, "does not answer in time").await;
     leader.has(&markets[1]);
     leader.has(&markets[2]);
-    cut.send_replace(false);
+    set.send_replace(Network::Open);
     following.reaches(&markets[2]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_server_delays_a_follower_and_no_block_is_missed() {
+    let redis = Redis::start();
+    let markets = chain(6);
+    let leader = Leader::start(&redis.url()).await;
+    leader.has(&markets[0]);
+    let (url, set) = network(redis.dir.path().join("redis.sock")).await;
+    let one = service().await;
+    let mut following = one.follow(&url);
+    following.reaches(&markets[0]).await;
+    // Less than the five seconds after which a follower takes the server for failed.
+    set.send_replace(Network::Slow(Duration::from_millis(500)));
+    for market in &markets[1..] {
+        leader.has(market);
+        following.reaches(market).await;
+        assert_eq!(following.status.borrow().phase, Phase::Following);
+    }
 }
