@@ -71,10 +71,8 @@ impl Direction {
             let liquidity = stretch.liquidity;
             knots.push(Knot { root, liquidity, taken, paid, gas_units, gas_slope: 0.0, gas_hull: 0.0 });
             gas_units += stretch.gas_units;
-            // both from one difference: rounding of two would make the pool pay less than it does
-            let fall = liquidity * (root - stretch.end);
-            taken += fall / (root * stretch.end);
-            paid += fall;
+            taken += liquidity * fall_of_inverse(root, stretch.end);
+            paid += liquidity * (root - stretch.end);
             root = stretch.end;
             widest = widest.max(liquidity);
         }
@@ -106,7 +104,7 @@ impl Direction {
         const FLATNESS: f64 = 2.0e-12;
         let start = (rate * (1.0 + FLATNESS)).sqrt();
         let end = (rate * (1.0 - FLATNESS)).sqrt();
-        let liquidity = capacity_in / (1.0 / end - 1.0 / start);
+        let liquidity = capacity_in / fall_of_inverse(start, end);
         Self::new(1.0, start, &[Stretch { end, liquidity, gas_units: 0.0 }])
     }
 
@@ -361,6 +359,12 @@ impl Direction {
     fn last(&self) -> &Knot {
         &self.knots[self.knots.len() - 1]
     }
+}
+
+/// Returns `1/end − 1/root` from the difference of the roots. Rounding the two inverses apart would make a pool of great liquidity
+/// take more for what it pays than it does.
+pub(crate) fn fall_of_inverse(root: f64, end: f64) -> f64 {
+    (root - end) / (root * end)
 }
 
 /// Computes the lower convex hull of (input taken, gas of passed ends), which makes that gas a convex cost.

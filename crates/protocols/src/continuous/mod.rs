@@ -13,6 +13,7 @@ mod fixed;
 mod pair;
 mod sampled;
 
+pub(crate) use direction::fall_of_inverse;
 pub use direction::{Direction, Stretch, Trade};
 pub(crate) use fixed::{MOST, fixed_rate, likely_room};
 pub use pair::PairCurve;

@@ -14,7 +14,7 @@
 
 use alloy_primitives::U256;
 
-use super::{Direction, Stretch};
+use super::{Direction, Stretch, fall_of_inverse};
 
 /// Maximum exact quotes for refining one direction, including the coarse ones.
 const MAX_SAMPLES: usize = 72;
@@ -396,7 +396,7 @@ fn direction(segments: &[Segment], beyond: f64) -> Option<Direction> {
             root = begin;
         }
         let end = (1.0 / segment.inverse_end).min(root * (1.0 - LEAST_FALL));
-        let liquidity = (segment.to.x - segment.from.x) / (1.0 / end - 1.0 / root);
+        let liquidity = (segment.to.x - segment.from.x) / fall_of_inverse(root, end);
         stretches.push(Stretch { end, liquidity, gas_units: 0.0 });
         root = end;
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     SwapError,
-    continuous::{Direction, PairCurve, Stretch},
+    continuous::{Direction, PairCurve, Stretch, fall_of_inverse},
 };
 
 /// Square root of the lowest remaining share of the price: a trade may move it by a twentieth.
@@ -100,7 +100,7 @@ fn chain(gamma: f64, sides: &[Option<Facing>; 2], last: Option<f64>, most_in: Op
         let mut end = end.max(floor);
         if let Some(left) = &mut left {
             end = end.max(1.0 / (1.0 / *root + *left / liquidity));
-            *left -= liquidity * (1.0 / end - 1.0 / *root);
+            *left -= liquidity * fall_of_inverse(*root, end);
         }
         if end < *root {
             stretches.push(Stretch { end, liquidity, gas_units });
