@@ -1,4 +1,4 @@
-//! What arrives of an amount that the proxy pays out: all of it, unless the token counts in shares.
+//! The amount that arrives when the proxy pays out an amount: all of it, unless the token counts in shares.
 
 use braid_market::Market;
 use braid_primitives::{ExecutionBlock, TokenId, U256};
@@ -6,10 +6,12 @@ use braid_protocols::{After, Pool};
 
 use crate::Route;
 
-/// What a recipient that holds none of an output gains when the proxy pays it `amount` (of `made`, after fees) at the end of a route.
+/// Computes what a recipient that holds none of an output gains when the proxy pays it `amount` (of `made`, after fees)
+/// at the end of a route.
 ///
-/// Amounts of stETH are nominal: each that moves is rounded down to shares, and the settlement pays out every share that the
-/// route left at the proxy. A recipient that holds some already gains what they are worth, or one wei more. Every other token arrives whole.
+/// Amounts of stETH are nominal: each transfer is rounded down to shares, and the settlement pays out every share that
+/// the route left at the proxy. A recipient that already holds some gains the value of these shares, or one wei more.
+/// Every other token arrives whole.
 pub fn arrives(
     market: &Market,
     route: &Route,

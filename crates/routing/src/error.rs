@@ -5,16 +5,16 @@ use braid_primitives::TokenId;
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SolveError {
-    /// No chain of allowed pools, short enough, leads from the inputs to this output.
+    /// No short enough path of allowed pools leads from the inputs to this output.
     #[error("no route reaches token {0:?}")]
     NoRoute(TokenId),
     /// There are routes, but none can take the whole amount.
     #[error("the market cannot take the whole amount")]
     InsufficientLiquidity,
-    /// The amount is so small that an output rounds to zero.
+    /// The amount is so small that an output would round to zero.
     #[error("an output would round to zero")]
     AmountTooSmall,
-    /// With several outputs each needs a reference price.
+    /// One of several outputs has no reference price, and each needs one.
     #[error("token {0:?} has no reference price")]
     NoReferencePrice(TokenId),
 }

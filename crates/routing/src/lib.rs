@@ -1,11 +1,11 @@
-//! From a market and a request to a route and a certificate.
+//! Routing: from a market and a request to a route and a certificate.
 //!
-//! Pure: no I/O, no clock, no randomness, no thread order, no hash order. The same market, request and version give the
-//! same bytes. Floating point steers; every amount in an answer is computed in integers, in the proxy's own order and
-//! arithmetic (`docs/internals/program.md`).
+//! Pure: no I/O, no clock, no randomness, no dependence on thread or hash order. The same market, request and version
+//! give the same bytes. Floating point only steers the search; every amount in an answer is an integer, computed in the
+//! proxy's own order and arithmetic (`docs/internals/program.md`).
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
-// What is asked and answered, and the constants between.
+// Requests, answers, and the constants of the search.
 mod arrival;
 pub mod error;
 pub mod machine;
@@ -14,13 +14,14 @@ pub mod route;
 mod tuning;
 mod witness;
 
-// The stages, each of which imports only from those above it. Once per block: reference prices, the graph, standing arbitrage.
+// The stages, each of which imports only from those above it. Once per block: reference prices, the graph, standing
+// arbitrage.
 pub mod prepare;
 
-// One request in floating point: what tokens can hold and be worth.
+// One request in floating point: how much of each token a route can hold, and what it can be worth.
 mod problem;
 
-// Candidates: single chains, and simple splits of them.
+// Candidates: single paths, and simple splits of them.
 mod path;
 
 mod candidates;
@@ -31,20 +32,20 @@ mod bound;
 // The prices at which the bound is least.
 mod relax;
 
-// From prices to pools that are used or not.
+// From prices to a set of pools.
 mod round;
 
-// In integers.
+// Exact routes, in integers.
 mod plan;
 
 mod exact;
 
-// All of it.
+// All stages together.
 mod solve;
 
 mod simple_route;
 
-// Exact output, from sales.
+// Exact output, found by solving sales.
 pub mod purchase;
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The program machine: runs steps as the proxy runs them (`docs/internals/program.md`, section 3).
 //!
-//! Whoever plans a route, prices a stored one again, encodes it or counts its gas runs its steps here, so that a share and a balance mean
-//! the same to all of them. [`Ledger`] keeps what is at hand of each token; [`Machine`] asks the pools of a market what each step pays.
+//! Planning, repricing of stored routes, encoding and gas counting all run their steps here, so that a share and a
+//! balance mean the same everywhere. [`Ledger`] keeps what is at hand of each token; [`Machine`] computes what the
+//! pools of a market pay for each step.
 
 use braid_market::Market;
 use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
@@ -12,9 +13,9 @@ use crate::Step;
 /// What an order has of one token, in atomic units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Still with the payer.
+    /// Amount still with the payer.
     pub due: U256,
-    /// At the proxy.
+    /// Amount at the proxy.
     pub held: U256,
 }
 
@@ -60,19 +61,20 @@ impl<T: Copy + PartialEq> Ledger<T> {
         self.account(token).at_hand()
     }
 
-    /// Returns what a step with this share takes of what is at hand: `floor(at_hand · share / 2³²)`, or all of it where the share is 0.
+    /// Returns what a step with this share takes of what is at hand: `floor(at_hand · share / 2³²)`, or all of it if
+    /// the share is 0.
     pub fn share_of(&self, token: T, share: u32) -> U256 {
         let at_hand = self.at_hand(token);
         if share == 0 { at_hand } else { share_of(at_hand, share) }
     }
 
-    /// Adds what the payer still has to give.
+    /// Adds an amount that the payer still owes.
     pub fn owe(&mut self, token: T, amount: U256) {
         let account = self.entry(token);
         account.due = account.due.saturating_add(amount);
     }
 
-    /// Adds what arrives at the proxy. Returns `false`, and adds nothing, where the sum is beyond 256 bits.
+    /// Adds an amount that arrives at the proxy. Returns `false`, and adds nothing, if the sum exceeds 256 bits.
     pub fn credit(&mut self, token: T, amount: U256) -> bool {
         let account = self.entry(token);
         match account.at_hand().checked_add(amount) {
@@ -82,7 +84,8 @@ impl<T: Copy + PartialEq> Ledger<T> {
         true
     }
 
-    /// Takes an amount of a token, which is at most what is at hand, and says from whom: from the payer while the proxy holds nothing.
+    /// Takes an amount of a token, which is at most what is at hand. Returns whom it was taken from: the payer, as long
+    /// as the proxy holds nothing.
     pub fn spend(&mut self, token: T, amount: U256) -> SpentFrom {
         let account = self.entry(token);
         if account.held.is_zero() {
@@ -100,7 +103,7 @@ impl<T: Copy + PartialEq> Ledger<T> {
         *account = Account { due: U256::ZERO, held: account.at_hand() };
     }
 
-    /// Returns the tokens of which something is at hand, in the order in which they were first met.
+    /// Returns the tokens of which something is at hand, in the order in which they first occurred.
     pub fn unspent(&self) -> impl Iterator<Item = (T, U256)> + '_ {
         let amounts = self.accounts.iter().map(|(token, account)| (*token, account.at_hand()));
         amounts.filter(|(_, amount)| !amount.is_zero())
@@ -115,7 +118,7 @@ impl<T: Copy + PartialEq> Ledger<T> {
     }
 }
 
-/// `floor(balance · share / 2³²)`, without overflow for any balance.
+/// Computes `floor(balance · share / 2³²)`, without overflow for any balance.
 fn share_of(balance: U256, share: u32) -> U256 {
     let share = U256::from(share);
     let low = balance & U256::from(u32::MAX);
@@ -123,7 +126,7 @@ fn share_of(balance: U256, share: u32) -> U256 {
     high * share + ((low * share) >> 32)
 }
 
-/// A step whose amounts are still to be told.
+/// A step whose amounts are not yet known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
     /// The pool.
@@ -136,7 +139,7 @@ pub struct Instruction {
     pub share: u32,
 }
 
-/// Says why a step does not run.
+/// Why a step does not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepError {
     /// The market does not have the pool, or the pool does not have the coins.
@@ -148,14 +151,14 @@ pub enum StepError {
     /// The pool would revert.
     #[error("{error}")]
     Refused {
-        /// What was there for the pool, in atomic units.
+        /// Amount offered to the pool, in atomic units.
         amount_in: U256,
         /// The pool's reason.
         error: SwapError,
     },
 }
 
-/// Runs steps over the pools of a market, to the wei, each after what those before it changed.
+/// Runs steps over the pools of a market, exact to the wei, each after the state changes of those before it.
 #[derive(Debug)]
 pub struct Machine<'m> {
     market: &'m Market,

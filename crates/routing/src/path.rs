@@ -1,8 +1,8 @@
-//! The best single chain of pools, by real amounts.
+//! The best single path of pools, by real amounts.
 //!
-//! Hop by hop, the best label of each token is kept: what a chain has made of it so far, judged by the most that it can
-//! still become (amount × worth − gas). A chain never visits a token twice. With pools already in use, a pool is priced by
-//! what it pays on top, and its gas is free.
+//! A label-setting search: hop by hop, the best labels of each token are kept. A label is the amount that a path has
+//! made of the token so far, ranked by the most that it can still become (amount × worth − gas). A path never visits a
+//! token twice. A pool that is already in use counts with the output that it adds, and its gas is not charged again.
 
 use crate::prepare::Arrow;
 use crate::problem::potentials::Potentials;
@@ -10,7 +10,7 @@ use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
-/// A chain of pools with its planned amounts.
+/// A path of pools with its planned amounts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Path {
     pub(crate) flows: Vec<Flow>,
@@ -18,25 +18,27 @@ pub(crate) struct Path {
     pub(crate) net: f64,
 }
 
-/// Up to this amount every integer has a float of its own: outputs are rounded down as contracts do.
+/// Amount up to which every integer has an exact float: below it, outputs are rounded down as contracts round.
 pub(crate) const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
+/// A partial path: the token that it reached, with the amount and the value of the gas so far.
 #[derive(Clone, Copy, Debug)]
 struct Label {
     token: u32,
     amount: f64,
     gas: f64,
+    /// The most that the path can still be worth, net of gas; in a narrow search minus the amount.
     promise: f64,
     parent: u32,
     pair: u32,
     side: u8,
-    /// The label of the same token and layer that was made before this one.
+    /// The previous label of the same token and layer.
     sibling: u32,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// The best chains for `amount`, best first, at most `keep`.
+/// Finds the best paths for `amount`, best first, at most `keep`.
 pub(crate) fn best_paths(
     problem: &Problem<'_>,
     potentials: &Potentials,
@@ -47,7 +49,7 @@ pub(crate) fn best_paths(
     best_paths_within(problem, potentials, amount, used, keep, Tuning::PATH_QUOTES)
 }
 
-/// The same with at most so many pools priced.
+/// Finds the same, with at most so many pools priced.
 pub(crate) fn best_paths_within(
     problem: &Problem<'_>,
     potentials: &Potentials,
@@ -61,18 +63,18 @@ pub(crate) fn best_paths_within(
     search.paths()
 }
 
-/// What a search for chains has to bring, and what it may cost.
+/// The least value of the paths that a search returns, and the limits of the search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Within {
-    /// What a chain has to be worth more than, net of gas.
+    /// Value, net of gas, that a path must exceed.
     pub(crate) floor: f64,
-    /// Most chains.
+    /// Most paths.
     pub(crate) keep: usize,
     /// Most pools priced.
     pub(crate) quotes: usize,
 }
 
-/// The best chains for `amount` on top of the pools in use, best first, within limits.
+/// Finds the best paths for `amount` on top of the pools in use, best first, within limits.
 pub(crate) fn paths_above(
     problem: &Problem<'_>,
     potentials: &Potentials,
@@ -86,7 +88,8 @@ pub(crate) fn paths_above(
     search.paths()
 }
 
-/// A chain of pools with the amounts that `amount` makes along it on top of the pools in use; `None` where one refuses its amount.
+/// Computes the amounts along a path of pools for an input of `amount` on top of the pools in use; `None` if one
+/// refuses its amount.
 pub(crate) fn repriced(problem: &Problem<'_>, used: &Support, chain: &[Flow], amount: f64) -> Option<Path> {
     let (mut amount, mut gas) = (amount, 0.0);
     let mut flows = Vec::with_capacity(chain.len());
@@ -99,8 +102,8 @@ pub(crate) fn repriced(problem: &Problem<'_>, used: &Support, chain: &[Flow], am
     Some(Path { flows, net: amount * problem.price_out - gas })
 }
 
-/// What a pool pays for an amount, and its gas units; for a pool in use, what it pays on top, and the gas that this adds. `None` where it
-/// pays nothing, or takes no more.
+/// Computes a pool's output for an amount, and its gas units; for a pool in use, the output and the gas that the amount
+/// adds. `None` if the pool pays nothing, or takes no more.
 fn on_top(problem: &Problem<'_>, pair: u32, side: u8, held: Option<f64>, amount_in: f64) -> Option<(f64, f64)> {
     let (curve, direction) = problem.direction(pair, side)?;
     if held.unwrap_or(0.0) + amount_in > direction.capacity_in() * Tuning::CAPACITY_FILLED {
@@ -116,10 +119,11 @@ fn on_top(problem: &Problem<'_>, pair: u32, side: u8, held: Option<f64>, amount_
     (after > before).then_some((after - before, gas - gas_before))
 }
 
-/// The best chains for the whole amount, at most `keep` of them, within so many pools priced.
+/// Finds the best paths for the whole amount, at most `keep` of them, with at most so many pools priced.
 ///
-/// Of a token that can be had by several pools the most is kept, and a pool further on may not take as much: where one refused
-/// its amount, as many chains that hold least follow, and as many among which holding more is no merit of its own.
+/// If several pools lead to a token, the largest amount is kept, and a later pool may not take as much. So if a pool
+/// refused its amount, two more searches add paths: one that keeps the smallest amounts, and one in which holding more
+/// of a token does not rule out other labels.
 pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize, quotes: usize) -> Vec<Path> {
     let used = Support::default();
     let mut search = Search { left: quotes, ..Search::new(problem, potentials, problem.amount, &used, keep) };
@@ -137,7 +141,7 @@ pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: 
     paths
 }
 
-/// The best chain for the whole amount that is worth more than `floor`, within so many pools priced.
+/// Finds the best path for the whole amount that is worth more than `floor`, with at most so many pools priced.
 pub(crate) fn better_path(problem: &Problem<'_>, potentials: &Potentials, floor: f64, quotes: usize) -> Option<Path> {
     let used = Support::default();
     let search = Search::new(problem, potentials, problem.amount, &used, 1);
@@ -146,8 +150,8 @@ pub(crate) fn better_path(problem: &Problem<'_>, potentials: &Potentials, floor:
     search.paths().pop()
 }
 
-/// A chain for an amount that swamps the market: of each token the smallest amount is kept, so that a pool further on that
-/// cannot take more is still reached.
+/// Finds paths for an amount beyond the market's liquidity: the smallest amount of each token is kept, so that a later
+/// pool that cannot take more is still reached.
 pub(crate) fn narrowest_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize) -> Vec<Path> {
     let used = Support::default();
     let mut search = Search { narrow: true, ..Search::new(problem, potentials, problem.amount, &used, keep) };
@@ -160,23 +164,23 @@ struct Search<'a, 'p> {
     potentials: &'a Potentials,
     amount: f64,
     used: &'a Support,
-    /// Whether pools in use meet at each token; empty where none is in use.
+    /// Whether pools in use touch each token; empty if none is in use.
     is_used: Vec<bool>,
     keep: usize,
     /// Whether the smallest amount of a token is the best.
     narrow: bool,
-    /// Whether holding more of a token outdoes nothing.
+    /// Whether no label is dominated by another that holds more.
     is_wary: bool,
-    /// What a chain has to be worth.
+    /// The value that a path must exceed.
     least: f64,
     labels: Vec<Label>,
-    /// Ends at the output, best first.
+    /// Labels at the output, best first.
     ends: Vec<u32>,
     /// The newest label of each token in the layer being built; older ones follow as its siblings.
     newest: Vec<u32>,
     /// How many pools may still be priced.
     left: usize,
-    /// Whether a pool did not take what a chain had for it.
+    /// Whether a pool refused the amount of a path.
     is_refused: bool,
 }
 
@@ -223,14 +227,14 @@ impl<'a, 'p> Search<'a, 'p> {
             let mut next = Vec::new();
             for &at in &frontier {
                 let token = self.labels[at as usize].token as usize;
-                // The output first: what it yields prunes the rest.
+                // The output first: its value prunes the rest.
                 for arrow in graph.between(token, target) {
                     self.extend(at, &arrow, problem.hops - hop, &mut next);
                 }
                 if hop == problem.hops {
                     continue;
                 }
-                // Most arrows promise too little, at one look.
+                // Most arrows are ruled out by their marginal rate alone.
                 let (label, floor) = (self.labels[at as usize], self.floor());
                 let worth = self.potentials.within(problem.hops - hop);
                 for arrow in self.problem.ways(token) {
@@ -255,7 +259,7 @@ impl<'a, 'p> Search<'a, 'p> {
         }
     }
 
-    /// The promise below which a label is of no use.
+    /// Returns the value that a label must exceed to be of use.
     fn floor(&self) -> f64 {
         match self.ends.len() {
             n if n < self.keep || self.narrow => self.least,
@@ -263,7 +267,7 @@ impl<'a, 'p> Search<'a, 'p> {
         }
     }
 
-    /// Adds an arrow to a chain after which at most `pools` may follow.
+    /// Extends a path by an arrow, after which at most `pools` may follow.
     fn extend(&mut self, at: u32, arrow: &Arrow, pools: usize, next: &mut Vec<u32>) {
         let problem = self.problem;
         let (label, to) = (self.labels[at as usize], arrow.to as usize);
@@ -309,9 +313,10 @@ impl<'a, 'p> Search<'a, 'p> {
         }
     }
 
-    /// Whether another label of the token in this layer leaves no use for this one: it holds as much for as little gas, or
-    /// enough others promise more. What an amount is worth further on depends on its size, so that of two labels of which
-    /// one holds more and the other paid less gas, neither outdoes the other; nor does one that may not go on where the other may.
+    /// Returns whether other labels of the token in this layer make this one useless: one holds as much for as little
+    /// gas, or enough of them promise more. The later value of an amount depends on its size. So if one label holds
+    /// more and the other paid less gas, neither dominates. Nor does a label that cannot be extended wherever the other
+    /// can.
     fn outdone(&self, label: &Label, index: u32) -> bool {
         let (mut at, mut better) = (self.newest[label.token as usize], 0);
         while at != NONE {
@@ -336,8 +341,8 @@ impl<'a, 'p> Search<'a, 'p> {
         better >= Tuning::PATH_LABELS
     }
 
-    /// Whether one label's chain may go on wherever another's may: it holds no token, and no pool of more than two coins, that the
-    /// other's does not. In a large market that is taken for granted: there are other ways.
+    /// Returns whether one label's path can be extended wherever another's can: it holds no token, and no pool of more
+    /// than two coins, that the other's does not hold. In a large market this is assumed, because there are other ways.
     fn is_as_free(&self, one: &Label, other: &Label) -> bool {
         if self.problem.active.is_some() || one.parent == other.parent {
             return true;
@@ -355,13 +360,14 @@ impl<'a, 'p> Search<'a, 'p> {
         self.steps(one).all(held_by_other)
     }
 
-    /// The labels of a chain, from its end to the first pool's.
+    /// Returns the labels of a path, from its end to the first pool's.
     fn steps<'l>(&'l self, end: &'l Label) -> impl Iterator<Item = &'l Label> {
         let before = |label: &&'l Label| self.labels.get(label.parent as usize);
         std::iter::successors(Some(end), before).take_while(|label| label.parent != NONE)
     }
 
-    /// Whether a label's chain already holds the arrow's token or pool, or leads back to it through pools in use.
+    /// Returns whether a label's path already holds the arrow's token or pool, or leads back to it through pools in
+    /// use.
     fn visits(&self, at: u32, arrow: &Arrow) -> bool {
         let meets = |token: u32| !self.is_used.is_empty() && self.is_used[token as usize];
         let (from, leads_back) = (self.labels[at as usize].token, meets(arrow.to));
@@ -417,7 +423,7 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 }
 
-/// What integers make of an amount.
+/// Rounds an amount as integers would.
 #[inline]
 fn whole(amount: f64) -> f64 {
     if amount < EXACT_BELOW { amount.floor() } else { amount }

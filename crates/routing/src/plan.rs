@@ -1,9 +1,10 @@
 //! From a planned flow to a route in integers, in the proxy's own order and arithmetic.
 //!
-//! Tokens are taken in an order in which every pool that pays a token comes before every pool that takes it. At a token the
-//! balance at hand is shared out in the planned proportions, smallest first: each step takes
-//! `floor(balance · share / 2³²)` of what is still there, and the largest takes all that is left (share 0). Amounts are then
-//! replayed by the pools' exact arithmetic, so that what is quoted is what the program computes (`docs/internals/program.md`).
+//! Tokens are taken in an order in which every pool that pays a token comes before every pool that takes it. At each
+//! token the balance at hand is split in the planned proportions, smallest first: each step takes
+//! `floor(balance · share / 2³²)` of what is still there, and the largest takes all that is left (share 0). The pools'
+//! exact arithmetic then computes the amounts, so that what is quoted is what the program pays
+//! (`docs/internals/program.md`).
 
 use braid_market::{Market, Tokens};
 use braid_primitives::{PoolId, TokenId, U256};
@@ -21,22 +22,22 @@ const WHOLE_SHARE: f64 = 4_294_967_296.0;
 /// Why a plan does not replay.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PlanError {
-    /// A flow's pool refuses what was there for it; it would take at most this much, where it says.
+    /// The pool of a flow refuses the amount `offered`; it would take at most `at_most`, if its error states that.
     Refused { flow: Flow, offered: f64, at_most: Option<f64> },
     /// The flows form a cycle.
     Cycle,
-    /// A pool or token that the market does not have, or a conversion of ether that it lacks.
+    /// The market lacks a pool, a token, or a conversion of ether.
     Unknown,
-    /// Nothing arrives.
+    /// An output receives nothing.
     Nothing,
-    /// Something is left of a token that is no output: no flow takes it on.
+    /// Some of a token that is not an output is left: no flow spends it.
     StaysBehind,
 }
 
-/// What each output token keeps of its balance while the rest flows on: planned amount by node.
+/// The planned amounts, by node, that output tokens keep of their balance while the rest flows on.
 pub(crate) type Kept = [(u32, f64)];
 
-/// The exact route of a planned flow.
+/// Computes the exact route of a planned flow.
 pub(crate) fn replay(prepared: &Prepared, request: &Request, flows: &[Flow], kept: &Kept) -> Result<Route, PlanError> {
     let mut run = Replay::new(prepared, request)?;
     for token in topological_order(prepared, request, flows)? {
@@ -45,8 +46,8 @@ pub(crate) fn replay(prepared: &Prepared, request: &Request, flows: &[Flow], kep
     run.finish()
 }
 
-/// Most pools of a flow whose route keeps within the steps that it may have: where ether may be needed beside wrapped ether, one
-/// step is for the conversion.
+/// Returns the most pools of a flow whose route stays within the allowed steps. One step is reserved for a conversion
+/// if ether may be needed besides wrapped ether.
 pub(crate) fn most_pools(prepared: &Prepared, request: &Request) -> usize {
     let mut ends =
         request.inputs.iter().map(|(token, _)| *token).chain(request.outputs.iter().map(|(token, _)| *token));
@@ -55,7 +56,7 @@ pub(crate) fn most_pools(prepared: &Prepared, request: &Request) -> usize {
     usize::from(request.max_steps).saturating_sub(usize::from(converts)).max(1)
 }
 
-/// The flow that a route runs.
+/// Returns the flow that a route runs.
 pub(crate) fn flows_of(prepared: &Prepared, route: &Route) -> Vec<Flow> {
     let flow = |step: &Step| {
         let (pair, side) = prepared.pairs().find(step.pool, step.coin_in, step.coin_out)?;
@@ -97,7 +98,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Turns ether into wrapped ether or back.
+    /// Converts all or a share of ether into wrapped ether, or back.
     fn convert(&mut self, from: TokenId, share: u32) -> Result<(), PlanError> {
         let to = if from == Tokens::ETHER { Tokens::WETH } else { Tokens::ETHER };
         let wrapper = self.wrapper.ok_or(PlanError::Unknown)?;
@@ -119,8 +120,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The same for ether, which the graph takes for one token and pools for two: what is at hand is wrapped or unwrapped once, so
-    /// that pools of either, and what stays of either, have their part.
+    /// Runs the same for ether, which is one token in the graph and two in pools: the balance is wrapped or unwrapped
+    /// once, so that the pools of each form, and what stays in each form, get their part.
     fn share_out_ether(&mut self, leaving: &[&Flow], stays: f64) -> Result<(), PlanError> {
         let (of_ether, of_wrapped): (Vec<&Flow>, Vec<&Flow>) = leaving.iter().partition(|flow| self.takes_ether(flow));
         let ratio = |token| self.request.outputs.iter().find(|o| o.0 == token).map_or(0.0, |o| f64::from(o.1));
@@ -133,7 +134,7 @@ impl<'a> Replay<'a> {
         self.share(Tokens::WETH, &of_wrapped, wrapped)
     }
 
-    /// Wraps or unwraps what makes ether and wrapped ether stand in the proportion of two planned amounts.
+    /// Wraps or unwraps the amount after which ether and wrapped ether are in the proportion of two planned amounts.
     fn balance_ether(&mut self, ether: f64, wrapped: f64) -> Result<(), PlanError> {
         let [has_ether, has_wrapped] = [Tokens::ETHER, Tokens::WETH].map(|token| self.at_hand(token));
         let all = f64::from(has_ether) + f64::from(has_wrapped);
@@ -149,7 +150,7 @@ impl<'a> Replay<'a> {
         self.convert(from, if leaves_nothing { 0 } else { share_of(moves / f64::from(has)) })
     }
 
-    /// Shares what is at hand of a token out in the planned proportions.
+    /// Splits the balance of a token at hand in the planned proportions.
     fn share(&mut self, token: TokenId, leaving: &[&Flow], stays: f64) -> Result<(), PlanError> {
         let mut planned = leaving.iter().map(|flow| flow.amount_in).sum::<f64>() + stays;
         for (k, flow) in leaving.iter().enumerate() {
@@ -163,7 +164,7 @@ impl<'a> Replay<'a> {
             let (coin_in, coin_out) = pair.in_and_out(flow.side);
             match self.run(Instruction { pool: pair.pool, coin_in, coin_out, share }) {
                 Ok(()) | Err(StepError::NothingAtHand) => {}
-                // A crumb that buys nothing stays with the larger branches.
+                // A small amount that buys nothing stays for the larger branches.
                 Err(StepError::Refused { error: SwapError::ZeroOutput, .. }) if !last => {}
                 Err(StepError::Refused { amount_in, error }) => {
                     let (flow, offered) = (**flow, f64::from(amount_in));
@@ -175,7 +176,8 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Whether a flow's pool takes ether. The graph knows ether and wrapped ether as one; a pool has the one or the other.
+    /// Returns whether a flow's pool takes ether. Ether and wrapped ether are one node in the graph; a pool has one or
+    /// the other.
     fn takes_ether(&self, flow: &Flow) -> bool {
         let pair = self.prepared.pairs().get(flow.pair);
         let (coin_in, _) = pair.in_and_out(flow.side);
@@ -196,7 +198,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// A proportion as the proxy writes it: in units of 2⁻³², never 0 (which means all).
+/// Converts a proportion to the proxy's form: in units of 2⁻³², never 0, which means all.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range before")]
 fn share_of(proportion: f64) -> u32 {
     (proportion * WHOLE_SHARE).round().clamp(1.0, WHOLE_SHARE - 1.0) as u32
@@ -210,7 +212,7 @@ fn at_most(error: &SwapError) -> Option<f64> {
     }
 }
 
-/// Tokens in an order in which flows only lead forwards; by number where the order is free.
+/// Sorts tokens such that flows only lead forwards; by number where several orders are possible.
 fn topological_order(prepared: &Prepared, request: &Request, flows: &[Flow]) -> Result<Vec<u32>, PlanError> {
     let mut tokens: Vec<u32> = request.inputs.iter().map(|(token, _)| index32(prepared.node(*token))).collect();
     tokens.extend(flows.iter().flat_map(|flow| [flow.from, flow.to]));

@@ -1,9 +1,9 @@
-//! What is asked of the router.
+//! The request to the router.
 
 use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
 use braid_protocols::Product;
 
-/// The most gas that a route's steps may cost. With what surrounds them and a quarter of head-room a transaction then stays
+/// Most gas that a route's steps may cost. With the gas around them and a quarter of headroom, a transaction then stays
 /// below half of EIP-7825's cap of 16,777,216, so that a client may double its limit.
 pub const MAX_ROUTE_GAS_UNITS: u64 = 6_000_000;
 
@@ -15,15 +15,15 @@ pub struct Request {
     pub inputs: Vec<(TokenId, U256)>,
     /// Tokens to buy, each with its share of the output value in basis points.
     pub outputs: Vec<(TokenId, u16)>,
-    /// Longest chain of steps from an input to an output. Wrapping and unwrapping ether does not count.
+    /// Most steps of a path from an input to an output. Wrapping and unwrapping ether does not count.
     pub max_hops: u8,
     /// Which pools may be used.
     pub filter: PoolFilter,
-    /// What a unit of gas costs, in wei: the price at which the route's gas is weighed against its output.
+    /// Price of a unit of gas, in wei, at which the route's gas is weighed against its output.
     pub gas_price_wei: u64,
     /// Most steps in the route.
     pub max_steps: u16,
-    /// The block that the amounts must be exact for.
+    /// The block in which the amounts must be exact.
     pub at: ExecutionBlock,
 }
 
@@ -31,19 +31,20 @@ pub struct Request {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolFilter {
     excluded_products: u64,
-    /// A bit for each pool up to the last that is excluded: a service that has checked few tokens excludes most of a market.
+    /// A bit for each pool up to the last excluded one: a service that has checked few tokens excludes most of a
+    /// market.
     excluded_pools: Vec<u64>,
 }
 
 impl PoolFilter {
-    /// Leaves out all pools of a product. Wrapped ether cannot be left out: it is how ether enters and leaves.
+    /// Excludes all pools of a product. Wrapped ether cannot be excluded: it is how ether enters and leaves.
     pub fn exclude_product(&mut self, product: Product) {
         if !product.wraps_ether() {
             self.excluded_products |= 1 << product.index();
         }
     }
 
-    /// Leaves out one pool.
+    /// Excludes one pool.
     pub fn exclude_pool(&mut self, pool: PoolId) {
         let (word, bit) = (pool.index() / 64, pool.index() % 64);
         if self.excluded_pools.len() <= word {
@@ -52,28 +53,28 @@ impl PoolFilter {
         self.excluded_pools[word] |= 1 << bit;
     }
 
-    /// Whether all pools of a product are left out.
+    /// Returns whether all pools of a product are excluded.
     pub fn excludes_product(&self, product: Product) -> bool {
         self.excluded_products & (1 << product.index()) != 0
     }
 
-    /// Whether a pool may be used.
+    /// Returns whether a pool may be used.
     pub fn allows(&self, id: PoolId, product: Product) -> bool {
         !self.excludes_product(product) && self.allows_pool(id)
     }
 
-    /// Whether all pools of some product are left out.
+    /// Returns whether all pools of some product are excluded.
     pub fn excludes_products(&self) -> bool {
         self.excluded_products != 0
     }
 
-    /// Whether a pool may be used of which the product may be.
+    /// Returns whether a pool may be used, provided that its product may.
     pub fn allows_pool(&self, id: PoolId) -> bool {
         let word = self.excluded_pools.get(id.index() / 64).copied().unwrap_or(0);
         word & (1 << (id.index() % 64)) == 0
     }
 
-    /// Whether every pool may be used.
+    /// Returns whether every pool may be used.
     pub fn allows_all(&self) -> bool {
         self.excluded_products == 0 && self.excluded_pools.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What the router answers.
+//! The answer of the router: a route, and its certificate.
 
 use braid_primitives::{PoolId, TokenId, U256};
 
@@ -15,69 +15,70 @@ pub struct Step {
     pub token_in: TokenId,
     /// Token out.
     pub token_out: TokenId,
-    /// Share of the balance at hand of the token in, in units of 2⁻³²; 0 takes all that is left.
+    /// Share of the token's balance at hand, in units of 2⁻³²; 0 takes all that is left.
     pub share: u32,
-    /// What the step takes, in atomic units, as the proxy will compute it.
+    /// Amount that the step takes, in atomic units, as the proxy will compute it.
     pub amount_in: U256,
-    /// What the pool pays, in atomic units.
+    /// Amount that the pool pays, in atomic units.
     pub amount_out: U256,
-    /// What the step costs, in gas units.
+    /// Gas of the step, in gas units.
     pub gas_units: u64,
 }
 
-/// Steps in the order in which the proxy runs them: every step that makes a token comes before those that spend it.
+/// Steps in the order in which the proxy runs them: every step that pays a token comes before those that spend it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The steps.
     pub steps: Vec<Step>,
-    /// What the taker receives of each output, in the order of the request, in atomic units.
+    /// Amount that the taker receives of each output, in the order of the request, in atomic units.
     pub amounts_out: Vec<U256>,
 }
 
 impl Route {
-    /// Gas of all steps, without what a transaction costs around them.
+    /// Computes the gas of all steps, without the cost of the transaction around them.
     pub fn gas_units(&self) -> u64 {
         self.steps.iter().map(|step| step.gas_units).sum()
     }
 }
 
-/// How close to the best a route is. Values are in wei of ether at the market's reference prices, net of gas.
+/// How close a route is to the best one. Values are in wei of ether at the market's reference prices, net of gas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
-    /// No route over the covered pools could have been worth more than this.
+    /// Upper bound: no route over the covered pools is worth more.
     pub upper_bound_value_wei: U256,
-    /// What the route is worth.
+    /// Value of the route.
     pub achieved_value_wei: U256,
-    /// The distance between the two, in basis points of the gross output value.
+    /// Distance between the two, in basis points of the gross output value.
     pub gap_bps: f64,
-    /// How many pools the bound covers.
+    /// Number of pools that the bound covers.
     pub pools_covered: u32,
-    /// What it leaves out.
+    /// Routes that the bound does not cover.
     pub excluded: Excluded,
 }
 
-/// What a bound leaves out: routes through these pools, and longer ones, may be worth more.
+/// What a bound excludes: routes through these pools, and longer ones, may be worth more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Excluded {
-    /// Pools that the request leaves out.
+    /// Number of pools that the request excludes.
     pub filtered: u32,
-    /// Longest chain of pools that the bound allows for.
+    /// Most pools of a path that the bound allows for.
     pub max_hops: u8,
 }
 
 /// Why a route has no certificate.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Uncertified {
-    /// Without a reference price of the output, gas cannot be weighed against it.
+    /// Without a reference price of the output, gas cannot be compared with it.
     #[error("the output has no reference price")]
     NoReferencePrice,
-    /// The bound cannot be told: prices or amounts are beyond what floating point holds.
+    /// There is no bound: prices or amounts are beyond the range of floating point.
     #[error("the bound is not a number")]
     NoBound,
 }
 
 impl Certificate {
-    /// From values in wei; what floating point may have rounded is rounded outwards, and nothing is below zero.
+    /// Builds a certificate from values in wei. Rounds outwards what floating point may have rounded; no value is below
+    /// zero.
     pub(crate) fn new(
         bound: f64,
         achieved: f64,
@@ -104,13 +105,13 @@ impl Certificate {
     }
 }
 
-/// A route and what is known of it.
+/// A route and its certificate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
     /// The route.
     pub route: Route,
-    /// How close to the best it is, or why that cannot be told.
+    /// How close it is to the best, or why that is unknown.
     pub certificate: Result<Certificate, Uncertified>,
-    /// How many pools the solver looked at: those that are open and lie between tokens that lead to the output.
+    /// Number of pools that the solver considered: open pools between tokens that lead to the output.
     pub pools_visited: u32,
 }

@@ -1,4 +1,4 @@
-//! Routes of simple plans, replayed by the same exact arithmetic as any other.
+//! Routes of simple plans, replayed in the same exact arithmetic as any other.
 
 pub use crate::candidates::simple::SimplePlan;
 use crate::exact::candidate::best_run;
@@ -7,7 +7,7 @@ use crate::problem::potentials::Potentials;
 use crate::{MAX_ROUTE_GAS_UNITS, Prepared, Request, Route};
 
 impl SimplePlan {
-    /// Returns the plan's route; `None` where it finds none, for a basket, and without a reference price.
+    /// Returns the plan's route; `None` if it finds none, for a basket, and without a reference price of the output.
     pub fn route(self, prepared: &Prepared, request: &Request) -> Option<Route> {
         let ([(input, amount)], [(output, _)]) = (request.inputs.as_slice(), request.outputs.as_slice()) else {
             return None;

@@ -1,4 +1,4 @@
-//! Small markets for tests of what the crate does not show.
+//! Small markets for tests of the crate's private parts.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::{PoolFilter, Prepared, Request};
 
 const GWEI: u64 = 1_000_000_000;
 
-/// A token by position; 0 is wrapped ether.
+/// Returns a token by position; 0 is wrapped ether.
 pub(crate) fn token(position: u32) -> TokenId {
     TokenId(Tokens::WETH.0 + position)
 }
 
-/// A prepared market of V2 pools: two tokens by position, with what the pool holds of each, in atomic units.
+/// Prepares a market of V2 pools: two tokens by position, with the pool's reserves of each, in atomic units.
 pub(crate) fn prepared(pools: &[((u32, u32), [u128; 2])]) -> Prepared {
     let block = Block {
         number: 1,
@@ -51,7 +51,8 @@ pub(crate) fn prepared(pools: &[((u32, u32), [u128; 2])]) -> Prepared {
     Prepared::new(Arc::new(market.unwrap()))
 }
 
-/// The same pools in the next block, with other reserves; those with the same are shared.
+/// Returns the market of the next block, in which the same pools have other reserves; pools whose reserves did not
+/// change are shared.
 pub(crate) fn reserved(market: &Market, pools: &[((u32, u32), [u128; 2])]) -> Arc<Market> {
     let mut changed = Vec::new();
     for ((_, [reserve0, reserve1]), number) in pools.iter().zip(1_000_000..) {
@@ -68,7 +69,7 @@ fn address(number: u32) -> Address {
     Address::left_padding_from(&number.to_be_bytes())
 }
 
-/// Selling one token for another at 15 gwei.
+/// Requests a sale of one token for another at 15 gwei.
 pub(crate) fn request(prepared: &Prepared, from: TokenId, amount: U256, to: TokenId) -> Request {
     Request {
         inputs: vec![(from, amount)],
@@ -81,7 +82,7 @@ pub(crate) fn request(prepared: &Prepared, from: TokenId, amount: U256, to: Toke
     }
 }
 
-/// The same as a problem.
+/// Builds the problem of the same sale.
 pub(crate) fn problem(prepared: &Prepared, from: TokenId, amount: U256, to: TokenId) -> Problem<'_> {
     Problem::new(prepared, &request(prepared, from, amount, to)).unwrap()
 }

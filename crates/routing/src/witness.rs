@@ -1,8 +1,9 @@
-//! What a third party needs to work a bound out again: a price and a cap for every token that a route can pass.
+//! What a third party needs to recompute a bound: a price and a cap for every token that a route can pass.
 //!
-//! The bound at those prices is `price(input)·amount + Σ max(0, profit − gas)`, summed over the pairs of coins of every pool
-//! that is not left out. Any prices above zero give a bound that holds; the solver's are those that it found to be least.
-//! `docs/internals/certificate.md` says why, and `scripts/bound.py` does it from a market in JSON.
+//! The bound at those prices is `Σ price(input)·amount + Σ max(0, profit − gas)`, the second sum over the pairs of
+//! coins of every pool that is not excluded. Any prices above zero at which the requested basket costs one give a valid
+//! bound (for a single output: its price is its value); the solver's are those at which it found the least.
+//! `docs/internals/certificate.md` explains why, and `scripts/bound.py` recomputes it from a market in JSON.
 
 use std::cell::RefCell;
 
@@ -12,34 +13,34 @@ use braid_primitives::{PoolId, TokenId};
 use crate::prepare::index32;
 use crate::{Certificate, Prepared};
 
-/// Dual prices and caps, and the bound that they give. Values are wei of ether at the market's reference prices.
+/// Dual prices and caps, and the bound that they give. Values are in wei of ether at the market's reference prices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Witness {
-    /// Every token that lies on a way from the inputs to the outputs. Ether is listed as wrapped ether.
+    /// Every token on a path from the inputs to the outputs. Ether is listed as wrapped ether.
     pub tokens: Vec<TokenPrice>,
-    /// The bound at these prices, wei.
+    /// The bound at these prices, in wei.
     pub bound_value_wei: f64,
     /// Pools that the bound does not cover: filtered by the request.
     pub left_out: Vec<PoolId>,
 }
 
-/// What a bound uses of one token.
+/// The price and cap of one token in a bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TokenPrice {
     /// The token.
     pub token: TokenId,
-    /// Its dual price: wei of ether per atomic unit.
+    /// Its dual price, in wei of ether per atomic unit.
     pub price_wei: f64,
-    /// The most of it that any route can hold, atomic units; infinite where nothing limits it.
+    /// The most of it that any route can hold, in atomic units; infinite if nothing limits it.
     pub cap: f64,
 }
 
-/// Keeps the least bound that an evaluation came to, where someone asked for it.
+/// Keeps the least bound of all evaluations, if an explanation was requested.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(RefCell<Option<Witness>>);
 
 impl Recorder {
-    /// Notes an evaluation over all open pairs; `left_out` are the pools of the others.
+    /// Records an evaluation over all open pairs; `left_out` returns the pools of the others.
     pub(crate) fn note(
         &self,
         prepared: &Prepared,
@@ -62,24 +63,24 @@ impl Recorder {
         *best = Some(Witness { tokens: tokens.collect(), bound_value_wei: bound, left_out: left_out() });
     }
 
-    /// Takes out what there is, and puts something else in its place.
+    /// Returns the recorded witness, and replaces it by another.
     pub(crate) fn replace(&self, with: Option<Witness>) -> Option<Witness> {
         self.0.replace(with)
     }
 }
 
 impl Witness {
-    /// A plain bound with a gap above this many basis points, and twice the certificate's, says nothing.
+    /// Gap in basis points above which a plain bound says nothing, if it is also above twice the certificate's gap.
     const LOOSEST_GAP_BPS: f64 = 1_000.0;
 
-    /// Whether the bound is near enough to what was achieved to be called one.
+    /// Returns whether the bound is close enough to the achieved value to be useful.
     pub(crate) fn says_something(&self, certificate: &Certificate) -> bool {
         let achieved = f64::from(certificate.achieved_value_wei);
         let loosest = Self::LOOSEST_GAP_BPS.max(2.0 * certificate.gap_bps) / 1e4;
         self.bound_value_wei - achieved <= loosest * self.bound_value_wei
     }
 
-    /// A token's price and cap; ether's are those of wrapped ether.
+    /// Returns a token's price and cap; those of ether are those of wrapped ether.
     pub fn of(&self, token: TokenId) -> Option<&TokenPrice> {
         let token = if token == Tokens::ETHER { Tokens::WETH } else { token };
         let at = self.tokens.binary_search_by_key(&token, |known| known.token).ok()?;

@@ -1,12 +1,12 @@
-//! Prices of all tokens of a market, most of them worked out from a few.
+//! Prices of all tokens of a market, most of them computed from a few.
 
 use crate::problem::Problem;
 use crate::tuning::Tuning;
 
-/// Prices of all tokens: those given, and those worked out from them.
+/// Prices of all tokens: those given, and those computed from them.
 #[derive(Clone, Debug)]
 pub(crate) struct PriceBoard {
-    /// Zero where there is none.
+    /// Price of every token; zero if it has none.
     pub(crate) price: Vec<f64>,
     given: Vec<usize>,
     may_earn: Vec<(usize, u32)>,
@@ -25,15 +25,17 @@ impl PriceBoard {
         *known = price;
     }
 
-    /// The open pools that may earn something at these prices, each once: a token and the place of its arrow. No other pool
-    /// between tokens with prices would trade, but for rounding.
+    /// Returns the open pools that may earn something at these prices, each once, as a token and the place of its
+    /// arrow. No other pool between tokens with prices would trade, except by rounding.
     pub(crate) fn may_earn(&self) -> &[(usize, u32)] {
         &self.may_earn
     }
 
-    /// Works out the prices of reachable tokens that were not given: each at its `guess`, moved into the interval in which no
-    /// pool towards a priced token trades, or, where there is none, earns more than a crumb of its gas, or than its gas. Deep
-    /// tokens come first, and price the others.
+    /// Computes the prices of reachable tokens that were not given.
+    ///
+    /// Each token's `guess` moves into the interval in which no pool with a priced token trades. If that interval is
+    /// empty, it moves to where no pool earns more than a negligible share of its gas or, failing that, more than its
+    /// gas. Deep tokens come first, and price the others.
     pub(crate) fn fill(&mut self, problem: &Problem<'_>, alive: &[bool], guess: &[f64]) {
         let mut bands = vec![Band::ANY; self.price.len()];
         self.tie_given(problem, alive, &mut bands);
@@ -58,7 +60,7 @@ impl PriceBoard {
                 unpriced.push(token);
             }
         }
-        // What nothing told the price of in its turn may be priced by what came after it.
+        // A token without a price in its turn may be priced by tokens that came after it.
         let mut before = usize::MAX;
         while unpriced.len() < before {
             before = unpriced.len();
@@ -69,7 +71,8 @@ impl PriceBoard {
         }
     }
 
-    /// Notes pools between tokens whose prices are given, and what these prices say of tokens that come before them.
+    /// Records pools between tokens whose prices are given, and the limits that given prices set on tokens that come
+    /// before them.
     fn tie_given(&mut self, problem: &Problem<'_>, alive: &[bool], bands: &mut [Band]) {
         for &token in &self.given {
             for rung in problem.prepared.ladder().rungs(token).iter().filter(|rung| problem.is_open(rung.pair)) {
@@ -83,7 +86,7 @@ impl PriceBoard {
         }
     }
 
-    /// Prices a token between whose pools something is to be earned, and notes which of them earn.
+    /// Prices a token whose pools let something be earned, and records which of them earn.
     fn settle_by_gas(&mut self, problem: &Problem<'_>, token: usize, guess: f64) {
         let price = self.within_gas(problem, token, guess);
         let graph = problem.prepared.graph();
@@ -97,7 +100,8 @@ impl PriceBoard {
         self.price[token] = price;
     }
 
-    /// The guess, moved to where no pool earns more than a crumb of its gas; where there is no such price, than its gas.
+    /// Moves the guess to where no pool earns more than a negligible share of its gas; if there is no such price, more
+    /// than its gas.
     fn within_gas(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
         if let Ok(crumbs) = self.band_after_gas::<true>(problem, token, Tuning::CRUMB_GAS_SHARE) {
             return crumbs.nearest(guess);
@@ -106,8 +110,9 @@ impl PriceBoard {
         if low <= high && is_price(guess) { guess.clamp(low, high) } else { (low * high).sqrt() }
     }
 
-    /// The prices at which no pool of a token earns more than a share of its gas; where there are none, the price at which the
-    /// last one stops to take it lies above that at which the first starts to pay it. `HASTY` leaves off as soon as that is known.
+    /// Computes the prices at which no pool of a token earns more than a share of its gas. If there are none, returns
+    /// the empty band as an error: the price below which some pool still takes the token is above the price from which
+    /// another pays it. `HASTY` returns as soon as that is known.
     fn band_after_gas<const HASTY: bool>(
         &self,
         problem: &Problem<'_>,
@@ -134,7 +139,7 @@ impl PriceBoard {
             if !may_raise && !may_lower {
                 continue;
             }
-            // One formula is exact for a pool of one stretch, and needs no look at its curve.
+            // The formula is exact for a pool of one range, and needs no access to its curve.
             let curve = problem.curve(arrow.pair).filter(|_| !arrow.is_plain);
             let gas = curve.map_or(0.0, |curve| curve.gas_units) * gas_price;
             let direction = |side: u8| curve.and_then(|curve| curve.direction(side));
@@ -170,8 +175,8 @@ struct Band {
 impl Band {
     const ANY: Self = Self { low: 0.0, high: f64::INFINITY };
 
-    /// Cuts off the prices of `token` at which a pool with a token priced `other` would trade; its marginal rates are those of
-    /// selling the token and of buying it.
+    /// Cuts off the prices of `token` at which a pool with a token priced `other` would trade; `spot` and `back` are
+    /// its marginal rates of selling the token and of buying it.
     #[inline]
     fn narrow(&mut self, problem: &Problem<'_>, [token, to]: [usize; 2], [spot, back]: [f64; 2], other: f64) {
         if to != problem.source && token != problem.target {
@@ -182,7 +187,7 @@ impl Band {
         }
     }
 
-    /// The price nearest to a guess; without one, somewhere within; zero where nothing is known.
+    /// Returns the price nearest to a guess; without a guess, one within the interval; zero if nothing is known.
     fn nearest(self, guess: f64) -> f64 {
         let Self { low, high } = self;
         match (is_price(guess), low > 0.0, high.is_finite()) {

@@ -1,9 +1,9 @@
-//! The bound: the dual evaluated over every open pool, at prices for every token.
+//! The upper bound: the dual evaluated over every open pool, at prices for every token.
 //!
-//! For any prices at which the basket asked for costs one, `Σ price(input)·amount + Σ max(0, profit − gas)` is at least the
-//! value of every route (`docs/internals/certificate.md`). The second sum runs over all open pools between reachable tokens; nothing
-//! flows into a lone input or out of a lone output; no pool takes more than the most that a route can hold of its coin. What
-//! floating point may have lost is added back.
+//! For any prices at which the requested basket costs one, `Σ price(input)·amount + Σ max(0, profit − gas)` is at least
+//! the value of every route (`docs/internals/certificate.md`). The second sum runs over all open pools between
+//! reachable tokens. Nothing flows into a single input or out of a single output, and no pool takes more than the most
+//! that a route can hold of its coin. What floating point may have lost is added back.
 
 use super::board::PriceBoard;
 use super::forced::forced;
@@ -11,13 +11,13 @@ use super::noise::noise;
 use crate::problem::{NOWHERE, Problem};
 use crate::tuning::Tuning;
 
-/// The bound at a board's prices, and the pools that earn more than `least`, with what they earn.
+/// The bound at given prices, and the pools that earn more than `least`, each with its profit.
 pub(crate) struct Evaluation {
     pub(crate) bound: f64,
     pub(crate) earning: Vec<(f64, u32)>,
 }
 
-/// Evaluates the dual over every open pool; see the module's text.
+/// Evaluates the dual over every open pool (see the module's text).
 pub(crate) fn evaluate(
     problem: &Problem<'_>,
     alive: &[bool],
@@ -52,7 +52,7 @@ pub(crate) fn evaluate(
     Evaluation { bound, earning: sum.earning }
 }
 
-/// As [`evaluate`], for routes of at least `count` pools: the `count` largest terms count even where they are negative.
+/// Evaluates the same for routes of at least `count` pools: the `count` largest terms count even if they are negative.
 pub(crate) fn evaluate_at_least(
     problem: &Problem<'_>,
     alive: &[bool],
@@ -82,7 +82,7 @@ pub(crate) fn evaluate_at_least(
             }
         }
     }
-    // Where there are fewer pools, there is no such route.
+    // If there are fewer pools, there is no such route.
     let forced: f64 = many.top.iter().map(|term| term.min(0.0)).sum();
     let bound = many.bound + forced + many.noise;
     bound + Tuning::BOUND_ROUNDING * (bound.abs() + many.bound.abs())
@@ -94,7 +94,7 @@ struct Many<'a, 'p> {
     price: &'a [f64],
     bound: f64,
     noise: f64,
-    /// The largest terms, falling.
+    /// The largest terms, in falling order.
     top: Vec<f64>,
 }
 
@@ -112,7 +112,7 @@ impl Many<'_, '_> {
                 continue;
             }
             let Some((_, direction)) = problem.direction(pair, side) else { continue };
-            // Gas on the way is left out: it would only lower the term.
+            // Gas of crossed ticks is left out: it would only lower the term.
             earned = earned.max(direction.most_earned(price_in, price_out, self.caps[from], 0.0, 0.0));
             self.noise += noise(direction, price_in, price_out, self.caps[from]);
         }
@@ -128,8 +128,8 @@ impl Many<'_, '_> {
     }
 }
 
-/// What a pair adds to the bound at a board's prices: where it may be left unused, and where it is used for certain. `None`
-/// for one that is not counted.
+/// Computes a pair's term in the bound at given prices: if the pair may stay unused, and if it is certainly used.
+/// `None` for a pair that the bound does not count.
 pub(crate) fn terms(
     problem: &Problem<'_>,
     alive: &[bool],

@@ -1,9 +1,10 @@
-//! A bound for trades in which gas weighs: few pools by enumeration, many by their gas.
+//! An upper bound for trades whose gas matters: routes of few pools are enumerated, routes of many are bounded by their
+//! gas.
 //!
-//! A route is either a single chain, or two pools side by side, or it has at least `k` pools, where `k` is one more than
-//! the fewest pools that lead from the input to the output, and at least three. Single chains are searched to the end; two
-//! pools side by side are bounded by the better rate; `k` pools or more pay the gas of at least `k`, so that the dual with
-//! its `k` largest terms counted even where they are negative bounds them.
+//! A route is a single path, or two pools side by side, or it has at least `k` pools, where `k` is one more than the
+//! fewest pools that lead from the input to the output, and at least three. Single paths are searched completely. Two
+//! pools side by side are bounded by the better rate. Routes of `k` pools or more pay the gas of at least `k`; so the
+//! dual bounds them if its `k` largest terms count even when they are negative.
 
 use super::board::PriceBoard;
 use super::evaluate;
@@ -12,33 +13,34 @@ use crate::prepare::Arrow;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
-/// What is known of a unit of each token on its way to the output.
+/// Limits of what a token can become on its way to the output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Worth<'a> {
-    /// An amount of a token becomes at most so much a unit, net of the gas of the pools still to come …
+    /// Most value per unit of each token, net of the gas of the remaining pools …
     pub(crate) unit: &'a [f64],
-    /// … and at most so much more in all.
+    /// … apart from this much more in all.
     pub(crate) spare: f64,
-    /// The share of the gas of pools still to come that `unit` leaves out.
+    /// Share of the gas of the remaining pools that `unit` leaves out.
     pub(crate) gas_left_out: f64,
     /// The most of each token that a route can hold.
     pub(crate) cap: &'a [f64],
-    /// Most pools priced by the search for the best chain.
+    /// Most pools priced by the search for the best path.
     pub(crate) quotes: usize,
 }
 
 impl<'a> Worth<'a> {
-    /// At a board's prices, at which the dual has the value `dual`: what a unit costs there is what it can become, but for what
-    /// pools earn.
+    /// Takes the limits from dual prices at which the dual has the value `dual`: a unit can become no more than its
+    /// price, except for what pools earn.
     pub(crate) fn of_board(problem: &Problem<'_>, dual: f64, board: &'a PriceBoard, cap: &'a [f64]) -> Self {
         let spare = (dual - board.price[problem.source] * problem.amount).max(0.0);
         Self { unit: &board.price, spare, gas_left_out: 0.0, cap, quotes: Tuning::COUNTING_QUOTES }
     }
 }
 
-/// A bound on every route over the problem's pools; `None` when the search for the best chain does not end in time.
+/// Computes a bound on every route over the problem's pools; `None` if the search for the best path does not end in
+/// time.
 ///
-/// `net` is the value of the best chain known. Routes of many pools are bounded at each of the `boards`.
+/// `net` is the value of the best path known. Routes of many pools are bounded at each of the `boards`.
 pub(crate) fn bound(
     problem: &Problem<'_>,
     worth: Worth<'_>,
@@ -54,7 +56,7 @@ pub(crate) fn bound(
     Some(single.max(pairs).max(many))
 }
 
-/// The value of the best single chain, or `floor` where none is better.
+/// Computes the value of the best single path, or returns `floor` if none is better.
 fn best_chain(problem: &Problem<'_>, worth: Worth<'_>, floor: f64) -> Option<f64> {
     let toll = worth.gas_left_out * problem.prepared.least_gas_units() * problem.gas_price;
     let visited = vec![problem.source];
@@ -69,7 +71,7 @@ struct Exhaustive<'a, 'p> {
     problem: &'a Problem<'p>,
     worth: &'a [f64],
     spare: f64,
-    /// What at least one more pool costs, as far as the worths leave it out.
+    /// Least cost of one more pool, as far as the worths leave it out.
     toll: f64,
     /// The most that a pool adds to the value at prices without arbitrage.
     extra: f64,
@@ -98,8 +100,8 @@ impl Exhaustive<'_, '_> {
         Some(())
     }
 
-    /// The most that an amount of a token can become: by its worth, and by its price without arbitrage and what the pools
-    /// still to come can add.
+    /// Computes the most that an amount of a token can become, by two limits: its worth; and its price without
+    /// arbitrage plus what the remaining pools can add.
     fn promise(&self, token: usize, amount: f64, worth: f64) -> f64 {
         let (problem, standing) = (self.problem, self.problem.prepared.standing());
         let (price, price_out) = (standing.price(token), standing.price(problem.target));
@@ -145,20 +147,21 @@ impl Exhaustive<'_, '_> {
     }
 }
 
-/// The most that any open pool earns at prices without arbitrage.
+/// Computes the most that any open pool earns at prices without arbitrage.
 fn most_profit(problem: &Problem<'_>) -> f64 {
     let standing = problem.prepared.standing();
     let open = standing.earning().iter().filter(|pair| problem.is_open(**pair));
     open.map(|pair| standing.profit(*pair as usize)).fold(0.0, f64::max)
 }
 
-/// At least what the contract pays: whole units, and what floating point may have lost.
+/// Rounds an output so that it is at least what the contract pays: adds what floating point may have lost, then drops
+/// the fraction.
 fn outward(out: f64) -> f64 {
     let out = out * (1.0 + 1e-13);
     if out < EXACT_BELOW { out.floor() } else { out }
 }
 
-/// A bound on two pools side by side from the input to the output.
+/// Computes a bound on two pools side by side from the input to the output.
 fn best_pair(problem: &Problem<'_>) -> f64 {
     let graph = problem.prepared.graph();
     let direct = graph.between(problem.source, problem.target);
@@ -176,7 +179,7 @@ fn best_pair(problem: &Problem<'_>) -> f64 {
     best
 }
 
-/// Fewest pools from the input to the output.
+/// Computes the fewest pools from the input to the output.
 fn fewest_pools(problem: &Problem<'_>, alive: &[bool]) -> Option<usize> {
     let graph = problem.prepared.graph();
     let mut frontier = vec![problem.source];
@@ -201,7 +204,8 @@ fn fewest_pools(problem: &Problem<'_>, alive: &[bool]) -> Option<usize> {
     None
 }
 
-/// Marginal prices along the chain, as if gas were free; other tokens at prices without arbitrage towards these.
+/// Returns marginal prices along a path, as if gas were free, with other tokens at prices without arbitrage relative to
+/// these.
 pub(crate) fn chain_prices(problem: &Problem<'_>, alive: &[bool], chain: &[Flow]) -> Option<PriceBoard> {
     let mut board = PriceBoard::new(alive.len());
     let standing = problem.prepared.standing();
@@ -218,7 +222,7 @@ pub(crate) fn chain_prices(problem: &Problem<'_>, alive: &[bool], chain: &[Flow]
     Some(board)
 }
 
-/// Prices without arbitrage, at which few pools earn anything; `None` where an end has none.
+/// Returns prices without arbitrage, at which few pools earn anything; `None` if an end has none.
 pub(crate) fn standing_prices(problem: &Problem<'_>, alive: &[bool]) -> Option<PriceBoard> {
     let standing = problem.prepared.standing();
     let (price_in, price_out) = (standing.price(problem.source), standing.price(problem.target));

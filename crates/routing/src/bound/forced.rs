@@ -1,14 +1,15 @@
-//! Gas that every basket pays: each output is paid by at least one pool, each input is sold to at least one.
+//! Gas that every basket pays: at least one pool pays each output, and at least one takes each input.
 //!
-//! The dual lets a pool that earns less than its gas stay unused. Where at some prices all pools that pay an output are such,
-//! one of them is used all the same, so that the least of their losses comes off the bound. The same holds for the pools that
-//! sell an input; an input that a pool takes straight to an output is left out, since that pool would count for both.
+//! The dual lets a pool that earns less than its gas stay unused. If at some prices all pools that pay an output are
+//! such pools, one of them is used all the same, and the smallest of their losses is deducted from the bound. The same
+//! holds for the pools that take an input. An input that some pool exchanges directly for an output is skipped, because
+//! that pool would count for both.
 
 use super::noise::noise;
 use crate::problem::Problem;
 
-/// What comes off the bound at these prices; never above zero. What is input and output at once need not move, and counts for
-/// nothing.
+/// Computes the deduction from the bound at these prices; never above zero. A token that is both input and output need
+/// not move, and counts for nothing.
 pub(crate) fn forced(problem: &Problem<'_>, alive: &[bool], caps: &[f64], price: &[f64]) -> f64 {
     let terms = &problem.terms;
     let is_input = |token: u32| terms.supplies.iter().any(|(input, _)| *input == token);
@@ -33,7 +34,7 @@ pub(crate) fn forced(problem: &Problem<'_>, alive: &[bool], caps: &[f64], price:
     sum
 }
 
-/// The largest of the terms where all are below zero, otherwise nothing.
+/// Returns the largest of the terms if all are below zero, otherwise zero.
 fn least_loss(terms: impl Iterator<Item = f64>) -> f64 {
     let mut most = f64::NEG_INFINITY;
     for term in terms {
@@ -45,7 +46,7 @@ fn least_loss(terms: impl Iterator<Item = f64>) -> f64 {
     if most.is_finite() { most } else { 0.0 }
 }
 
-/// The most that a pool earns one way, less its gas; rounded up.
+/// Computes the most that a pool earns in one direction, less its gas; rounded up.
 fn term(problem: &Problem<'_>, caps: &[f64], price: &[f64], (pair, side): (u32, u8), ends: [u32; 2]) -> f64 {
     let Some((curve, direction)) = problem.direction(pair, side) else { return f64::NEG_INFINITY };
     let [from, to] = ends.map(|end| end as usize);

@@ -1,10 +1,11 @@
-//! The dual by how many pools are still to come: what no route of a pair is worth more than, where chains have no more than `max_hops` pools.
+//! The dual by remaining pools: an upper bound on the routes of a pair whose paths have at most `max_hops` pools.
 //!
-//! A token that a route meets early can still be traded on more often than one that it meets late, so that each token has a price for each
-//! number of pools that may still follow. A chain takes a difference in price once or twice then, and not as often as it likes. For any such
-//! prices, with the output's own at every number, `price(input, hops) · amount + Σ max(0, profit − gas)` is at least the value of every route.
-//! A pool's profit is the most that it earns at any one number: flows that pass it at several share one average rate, of which one number
-//! makes the most (`docs/internals/certificate.md`).
+//! A token that a path reaches early can be traded on more often than one that it reaches late. So each token has a
+//! price for each number of pools that may still follow. A path then takes a price difference once or twice, and not as
+//! often as it likes. For any such prices, with the output's own price at every number,
+//! `price(input, hops) · amount + Σ max(0, profit − gas)` is at least the value of every route. A pool's profit is the
+//! most that it earns at any one number: flows that pass it at several numbers share one average rate, which at one of
+//! the numbers is worth most (`docs/internals/certificate.md`).
 
 use super::noise::noise;
 use crate::prepare::{Arrow, index32};
@@ -12,7 +13,8 @@ use crate::problem::Problem;
 use crate::problem::reachable::hops_ahead;
 use crate::tuning::Tuning;
 
-/// A token with so many pools still to come, and the tracked tokens that a chain has met so far, itself included: a bit each.
+/// A token with so many remaining pools, and the tracked tokens that a path has visited so far, this one included: a
+/// bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Node {
     pub(crate) left: usize,
@@ -20,7 +22,7 @@ pub(crate) struct Node {
     pub(crate) seen: usize,
 }
 
-/// Which nodes can lie on a route of a pair.
+/// The nodes that can lie on a route of a pair.
 pub(crate) struct Layers<'a, 'p> {
     pub(crate) problem: &'a Problem<'p>,
     /// The most of each token that a route can hold.
@@ -32,8 +34,8 @@ pub(crate) struct Layers<'a, 'p> {
     places: usize,
 }
 
-/// What is known of a route: pools that it uses, pools that it does not use; and the tokens of which chains keep in mind whether they have
-/// met them, because they meet none twice.
+/// The routes that a bound is restricted to: pools that they use, and pools that they do not use; and the tokens for
+/// which paths track whether they have visited them, because a path visits none twice.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answers {
     pub(crate) used: Vec<u32>,
@@ -42,12 +44,12 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// The bit of a tracked token; none of any other.
+    /// Returns the bit of a tracked token; zero for any other.
     pub(crate) fn bit(&self, token: u32) -> usize {
         self.tracked.iter().position(|tracked| *tracked == token).map_or(0, |at| 1 << at)
     }
 
-    /// How many sets of tracked tokens there are.
+    /// Returns the number of sets of tracked tokens.
     pub(crate) fn sets(&self) -> usize {
         1 << self.tracked.len()
     }
@@ -55,7 +57,8 @@ impl Answers {
 
 /// Prices of all nodes: some given, the others such that no pool out of them earns more than its gas.
 pub(crate) struct LayerBoard {
-    /// By tracked tokens met, pools still to come, and the token's number; zero where there is no way to the output.
+    /// Prices by the set of tracked tokens visited, the remaining pools, and the token's number; zero if there is no
+    /// way to the output.
     price: Vec<Vec<Vec<f64>>>,
     given: Vec<Node>,
 }
@@ -69,7 +72,7 @@ pub(crate) struct Earning {
 }
 
 impl<'a, 'p> Layers<'a, 'p> {
-    /// Of the tokens that can lie on a route at all.
+    /// Numbers the tokens that can lie on a route at all.
     pub(crate) fn new(problem: &'a Problem<'p>, alive: &[bool], caps: &'a [f64]) -> Self {
         let graph = problem.prepared.graph();
         let mut place = vec![u32::MAX; alive.len()];
@@ -88,12 +91,12 @@ impl<'a, 'p> Layers<'a, 'p> {
         self.caps[token as usize]
     }
 
-    /// How many nodes there are, those that no route can meet included.
+    /// Returns the number of nodes, including those that no route can reach.
     pub(crate) fn node_count(&self, answers: &Answers) -> usize {
         answers.sets() * self.problem.hops * self.places
     }
 
-    /// The number of a node with pools still to come, fewer than a chain may have.
+    /// Returns the number of a node that has fewer remaining pools than a path may have.
     pub(crate) fn number(&self, node: Node) -> usize {
         (node.seen * self.problem.hops + node.left) * self.places + self.place(node.token)
     }
@@ -102,7 +105,7 @@ impl<'a, 'p> Layers<'a, 'p> {
         self.place[token as usize] as usize
     }
 
-    /// The pools from a token to those between the ends, and to the output.
+    /// Returns the arrows from a token to inner tokens and to the output.
     pub(crate) fn arrows(&self, token: u32) -> impl Iterator<Item = Arrow> + '_ {
         let (graph, token) = (self.problem.prepared.graph(), token as usize);
         let is_apart = !graph.is_inner(self.problem.target);
@@ -110,7 +113,7 @@ impl<'a, 'p> Layers<'a, 'p> {
         graph.inner_arrows(token).iter().copied().chain(last)
     }
 
-    /// Whether a route can meet a token between its ends with so many pools still to come.
+    /// Returns whether a route can pass a token between its ends with so many remaining pools.
     pub(crate) fn is_inner(&self, node: Node) -> bool {
         let (problem, token) = (self.problem, node.token as usize);
         token != problem.source
@@ -120,14 +123,15 @@ impl<'a, 'p> Layers<'a, 'p> {
             && usize::from(self.ahead[token]) + node.left <= problem.hops
     }
 
-    /// The node at which a chain is that comes to a token between the ends, having met those of a set before; `None` where it cannot.
+    /// Returns the node of a path that reaches a token between the ends after visiting the tracked tokens of a set;
+    /// `None` if it cannot.
     pub(crate) fn arrives(&self, left: usize, token: u32, before: usize, answers: &Answers) -> Option<Node> {
         let bit = answers.bit(token);
         let node = Node { left, token, seen: before | bit };
         (before & bit == 0 && self.is_inner(node)).then_some(node)
     }
 
-    /// Prices of all nodes from some.
+    /// Computes the prices of all nodes from some.
     pub(crate) fn board(&self, given: &[(Node, f64)], answers: &Answers) -> LayerBoard {
         let problem = self.problem;
         let (graph, target) = (problem.prepared.graph(), index32(problem.target));
@@ -146,7 +150,7 @@ impl<'a, 'p> Layers<'a, 'p> {
                 let here = || given.iter().map(|(node, _)| node).filter(|node| (node.left, node.seen) == (left, seen));
                 here().for_each(|node| is_given[self.place(node.token)] = true);
                 let mut above = std::mem::take(&mut price[seen][left]);
-                // A pool leads from here to what has met the same tokens, and at most its own besides.
+                // A pool leads from here to nodes with the same visited tokens, plus at most their own token.
                 for after in (0..answers.sets()).filter(|after| after & seen == seen) {
                     let is_next = |to: &u32| answers.bit(*to) == after ^ seen;
                     for &to in reached[after].iter().filter(|to| is_next(to)) {
@@ -201,7 +205,8 @@ impl<'a, 'p> Layers<'a, 'p> {
         self.problem.is_open(pair) && !answers.unused.contains(&pair)
     }
 
-    /// The dual at a board's prices over the routes that the answers leave, and the pools that earn more than `least`.
+    /// Evaluates the dual at given prices over the routes that `answers` allows. Also returns the pools that earn more
+    /// than `least`.
     pub(crate) fn evaluate(&self, board: &LayerBoard, answers: &Answers, least: f64) -> (f64, Vec<Earning>) {
         let problem = self.problem;
         let mut terms: Vec<(Earning, f64)> = Vec::new();
@@ -224,7 +229,7 @@ impl<'a, 'p> Layers<'a, 'p> {
         (bound + Tuning::BOUND_ROUNDING * bound.abs(), earning.collect())
     }
 
-    /// What a pool that is used for certain earns at most, less its gas.
+    /// Computes the most that a pool earns, less its gas, if it is certainly used.
     fn used_term(&self, board: &LayerBoard, answers: &Answers, pair: u32) -> f64 {
         let problem = self.problem;
         let graph = problem.prepared.graph();
@@ -245,7 +250,7 @@ impl<'a, 'p> Layers<'a, 'p> {
         most - gas
     }
 
-    /// What a pool out of a node earns more than a share of its gas, and what rounding may have lost of it.
+    /// Computes the profit of a pool out of a node beyond a share of its gas, and what rounding may have lost of it.
     fn term(
         &self,
         board: &LayerBoard,

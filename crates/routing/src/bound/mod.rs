@@ -1,4 +1,4 @@
-//! Upper bounds: what no route can exceed, at given prices of all tokens.
+//! Upper bounds: values that no route exceeds, at given prices of all tokens.
 
 pub(crate) mod board;
 pub(crate) mod evaluate;

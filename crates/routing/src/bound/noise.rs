@@ -1,8 +1,9 @@
-//! What floating point may have lost of what a pool earns.
+//! What floating point may have lost of a pool's profit.
 
 use braid_protocols::continuous::Direction;
 
-/// The most that rounding may have taken off what a pool earns at two prices, selling at most `cap`: a bound adds it back.
+/// Computes the most that rounding may have taken off a pool's profit at two prices, selling at most `cap`: a bound
+/// adds it back.
 pub(crate) fn noise(direction: &Direction, price_in: f64, price_out: f64, cap: f64) -> f64 {
     direction
         .best_trade(price_in, price_out, cap, 0.0)

@@ -1,15 +1,16 @@
-//! Gas that every route pays at a token that it passes: one pool leads to it, and another leads on.
+//! Gas that every route pays at a token that it passes: one pool leads to the token, and another leads on.
 //!
-//! The dual lets a pool that earns more than its gas earn by itself. Where it stands apart in price from the other pools of a token that
-//! is no end of the trade, what it earns is to be had only by way of one of those, whose gas is to be paid as well. So of all that a
-//! token's pools earn, what the least unprofitable pool of the missing direction lacks comes off the bound, up to all that they earn: a
-//! route either passes the token, and pays for both, or it does not, and gets nothing. Each pool counts for one of its tokens; beside several
-//! inputs or outputs those that touch one count there, in `forced`.
+//! The dual lets a pool that earns more than its gas earn by itself. But if its price disagrees with the other pools of
+//! a token that is not an end of the trade, its profit is available only through one of those, whose gas has to be paid
+//! as well. So the smallest loss of any pool in the missing direction is deducted from the profit of the token's pools,
+//! at most all of it: a route either passes the token, and pays for both, or does not, and gets nothing. Each pool
+//! counts for one of its tokens. If there are several inputs or outputs, pools that touch one count there, in `forced`.
 
 use super::noise::noise;
 use crate::problem::{NOWHERE, Problem};
 
-/// What comes off the dual at the prices of all tokens, where these pools earn more than their gas.
+/// Computes the deduction from the dual at the prices of all tokens, where `earning` lists the pools that earn more
+/// than their gas.
 pub(crate) fn passing(
     problem: &Problem<'_>,
     alive: &[bool],
@@ -40,7 +41,7 @@ pub(crate) fn passing(
     sum
 }
 
-/// What comes off the bound at one token, of pools that do not count for another.
+/// Computes the deduction at one token, from pools that do not count for another.
 fn saved(
     problem: &Problem<'_>,
     alive: &[bool],
@@ -59,7 +60,8 @@ fn saved(
     if earned <= 0.0 {
         return 0.0;
     }
-    // The best of the pools that lead to the token, and of those that lead on; nothing is lacking where one counts for another token.
+    // The best of the pools that lead to the token, and of those that lead on; a direction lacks nothing if one of its
+    // pools counts elsewhere.
     let mut best = [f64::NEG_INFINITY; 2];
     for arrow in graph.arrows(here).iter().filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pair)) {
         if best == [0.0; 2] {

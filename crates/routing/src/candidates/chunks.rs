@@ -1,6 +1,8 @@
-//! A flow by equal chunks: each goes down the chain that pays most on the pools as the earlier chunks left them.
+//! Splits an amount into equal chunks: each takes the path that pays most for it on the pools as the earlier chunks
+//! left them.
 //!
-//! Never the optimum, but sound at any size: beyond the market's liquidity too, where a single chain collapses.
+//! Never the optimum, but sound at any size: also beyond the market's liquidity, where a single path pays next to
+//! nothing.
 
 use crate::path::{Path, Within, paths_above, repriced};
 use crate::problem::potentials::Potentials;
@@ -8,20 +10,20 @@ use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
-/// How finely a flow is cut, and how far it may spread.
+/// How finely an amount is cut, and how many pools and paths its flow may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     /// Equal parts.
     pub(crate) chunks: u16,
     /// Most pools.
     pub(crate) pools: usize,
-    /// Most chains that add a pool.
+    /// Most paths that add a pool.
     pub(crate) chains: usize,
     /// Most pools priced for one part.
     pub(crate) quotes: usize,
 }
 
-/// The flow that equal parts make; empty if the first part finds no chain.
+/// Computes the flow of all parts; empty if the first part finds no path.
 pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) -> Vec<Flow> {
     let mut split = Split {
         problem,
@@ -33,7 +35,7 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
         unknown_net: f64::INFINITY,
     };
     for _ in 0..cut.chunks {
-        // Where nothing takes another part, the rest follows the proportions reached so far.
+        // If no path takes another part, the rest follows the proportions reached so far.
         if split.add_part().is_none() {
             break;
         }
@@ -41,24 +43,25 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
     split.support.flows().to_vec()
 }
 
-/// The parts sent so far, and the chains that the next one may take.
+/// The parts sent so far, and the paths that the next one may take.
 ///
-/// What a chain pays for a part only falls while parts are added to pools in use: a search that keeps several chains serves until the best
-/// of them pays less than any other chain did. A pool that joins makes the chains through it cheaper by its gas: then a search is due.
+/// What a path pays for a part only falls while parts are added to pools in use. So the paths of one search serve until
+/// the best of them pays less than any other path did. A pool that joins makes the paths through it cheaper by its gas:
+/// then a new search is due.
 struct Split<'a, 'p> {
     problem: &'a Problem<'p>,
     potentials: &'a Potentials,
     cut: Cut,
     support: Support,
-    /// How many chains added a pool.
+    /// Number of paths that added a pool.
     added: usize,
     chains: Vec<Vec<Flow>>,
-    /// The most that a chain not among `chains` pays for a part, net of gas; infinite where a search is due.
+    /// Upper limit of what a path not among `chains` pays for a part, net of gas; infinite if a search is due.
     unknown_net: f64,
 }
 
 impl Split<'_, '_> {
-    /// Sends one more part down the chain that pays most for it; `None` where no chain takes it.
+    /// Sends one more part along the path that pays most for it; `None` if no path takes it.
     fn add_part(&mut self) -> Option<()> {
         let part = self.problem.amount / f64::from(self.cut.chunks);
         let mut priced = self.priced(part);
@@ -75,7 +78,7 @@ impl Split<'_, '_> {
         Some(())
     }
 
-    /// The known chains with what they pay for a part, best first.
+    /// Returns the known paths with what they pay for a part, best first.
     fn priced(&self, part: f64) -> Vec<Path> {
         let chains = self.chains.iter();
         let mut priced: Vec<Path> =
@@ -84,7 +87,7 @@ impl Split<'_, '_> {
         priced
     }
 
-    /// Takes in the chains that pay most for a part now. Where no more may be added, those in use are all.
+    /// Adds the paths that pay most for a part now. If no more paths may add pools, those in use stay the only ones.
     fn search(&mut self, part: f64) {
         self.unknown_net = f64::NEG_INFINITY;
         if self.added == self.cut.chains {
@@ -105,7 +108,7 @@ impl Split<'_, '_> {
         }
     }
 
-    /// The support with a chain added, where the limits of the cut allow it.
+    /// Returns the support with a path added, if the limits of the cut allow it.
     fn with(&self, path: &Path) -> Option<Support> {
         let support = self.support.with(&path.flows, self.problem.hops)?;
         let added = self.added + usize::from(support.len() > self.support.len());
@@ -134,7 +137,7 @@ mod tests {
 
     #[test]
     fn parts_go_where_a_search_for_each_of_them_sends_them() {
-        // Six pools straight to the output, and chains over three tokens that share pools; depths and prices differ.
+        // Six pools straight to the output, and paths over three tokens that share pools; depths and prices differ.
         let straight =
             (0..6_u128).map(|k| ((1, 0), [(40 + 13 * k) * ETHER, (40 + 13 * k) * ETHER * (1_000 - k) / 1_000]));
         let around = (2..5).flat_map(|hub| {

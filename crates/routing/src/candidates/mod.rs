@@ -1,4 +1,4 @@
-//! Candidate flows: single chains, and simple splits of them.
+//! Candidate flows: single paths, and simple splits of them.
 
 pub(crate) mod chunks;
 pub(crate) mod plans;

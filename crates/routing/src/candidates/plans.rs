@@ -1,8 +1,9 @@
-//! First plans: which input pays for which output, by single chains.
+//! First plans of a basket: which input pays for which output, along single paths.
 //!
-//! Two kinds. An *assignment* gives each input to the outputs that it pays best, as far as their shares go, so that there are
-//! at most `inputs + outputs − 1` chains; what is input and output at once is netted first. A *star* takes every input to one
-//! hub and every output from there. Chains that meet share their pools; each is priced on top of those before it.
+//! There are two kinds. An *assignment* gives each input to the outputs that it pays best, as far as their shares go,
+//! so that there are at most `inputs + outputs − 1` paths; a token that is both input and output is netted first. A
+//! *star* sends every input to one hub and every output from there. Paths that meet share their pools; each is priced
+//! on top of those before it.
 
 use crate::path::best_paths_within;
 use crate::prepare::index32;
@@ -13,14 +14,14 @@ use crate::problem::{Flow, Problem, Terms};
 
 use crate::tuning::Tuning;
 
-/// Planned flows, and what outputs keep of what reaches them.
+/// Planned flows, and the amounts that outputs keep of what reaches them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) flows: Vec<Flow>,
     pub(crate) kept: Vec<(u32, f64)>,
 }
 
-/// Every first plan that finds its chains; each amount goes in `parts` equal parts.
+/// Computes every first plan that finds its paths; each amount is sent in `parts` equal parts.
 pub(crate) fn plans(problem: &Problem<'_>, potentials: &Potentials, parts: u16) -> Vec<Plan> {
     let assigned = |cells| assignment(problem, potentials, cells, parts);
     let assigned =
@@ -38,7 +39,7 @@ struct Cell {
     share: f64,
 }
 
-/// What share of the whole value each input is, and each output has to be.
+/// Computes the share of the whole value that each input is, and that each output must be.
 fn shares(problem: &Problem<'_>, potentials: &Potentials) -> (Vec<f64>, Vec<f64>) {
     let terms = &problem.terms;
     let total = terms.supplied_value(&potentials.worth);
@@ -48,8 +49,8 @@ fn shares(problem: &Problem<'_>, potentials: &Potentials) -> (Vec<f64>, Vec<f64>
     (supply, demand)
 }
 
-/// Gives inputs to outputs, the best paying pairs first; a pair of which one side has nowhere else to go comes before them.
-/// `None` if something is left over that cannot be paired.
+/// Assigns inputs to outputs, the best paying pairs first; before them come pairs of which one side has no other
+/// choice. `None` if something is left that cannot be assigned.
 fn cells(problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Cell>> {
     let terms = &problem.terms;
     let (supply, demand) = shares(problem, potentials);
@@ -82,11 +83,11 @@ fn cells(problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Cell>> {
         open[output] -= given;
         cells.push(Cell { input, output, share: given / supply[input] });
     }
-    // Crumbs of rounding go where most of their input goes.
+    // Remainders of rounding go where most of their input goes.
     (!cells.is_empty()).then_some(cells)
 }
 
-/// Every input to every output that it reaches, by the outputs' shares.
+/// Assigns every input to every output that it reaches, by the outputs' shares.
 fn proportional(problem: &Problem<'_>, potentials: &Potentials) -> Vec<Cell> {
     let (_, demand) = shares(problem, potentials);
     let mut cells = Vec::new();
@@ -99,8 +100,8 @@ fn proportional(problem: &Problem<'_>, potentials: &Potentials) -> Vec<Cell> {
     cells
 }
 
-/// The chains of an assignment. A pair for which no chain is left beside those before it comes first in the next attempt: they have other
-/// chains, it may have none.
+/// Computes the paths of an assignment. If no path is left for a cell besides those of the cells before it, the cell
+/// comes first in the next attempt: the others have other paths, it may have none.
 fn assignment(problem: &Problem<'_>, potentials: &Potentials, mut cells: Vec<Cell>, parts: u16) -> Option<Plan> {
     for _ in 0..cells.len() {
         match Builder::new(problem, potentials).assignment(&cells, parts) {
@@ -132,8 +133,10 @@ impl<'a, 'p> Builder<'a, 'p> {
         Self { problem, potentials, support: Support::default(), kept: Vec::new() }
     }
 
+    /// Sends every cell's amount along its best path.
+    ///
     /// # Errors
-    /// The position of the pair for which no chain is left.
+    /// The position of the cell for which no path is left.
     fn assignment(mut self, cells: &[Cell], parts: u16) -> Result<Plan, usize> {
         let terms = &self.problem.terms;
         let legs: Vec<(Leg<'_>, f64)> = cells
@@ -195,13 +198,13 @@ impl<'a, 'p> Builder<'a, 'p> {
         Leg { problem, potentials: Potentials::of_parts(self.potentials.cap.clone(), worth) }
     }
 
-    /// Adds the best chain for an amount; what arrives of it, about. `None` where there is none that fits.
+    /// Adds the best path for an amount. Returns about how much arrives; `None` if no path fits.
     fn send(&mut self, leg: &Leg<'_>, amount: f64) -> Option<f64> {
         if leg.problem.source == leg.problem.target || amount <= 0.0 {
             return Some(amount);
         }
         let fits = |flows: &[Flow]| self.support.with(flows, self.problem.hops);
-        // Others are looked for only where the best one does not fit.
+        // More paths are searched only if the best one does not fit.
         let (chain, support) = [(1, Tuning::PLAN_QUOTES), (Tuning::PLAN_CHAINS, Tuning::PATH_QUOTES)]
             .into_iter()
             .find_map(|(keep, quotes)| {
@@ -228,7 +231,7 @@ impl<'a, 'p> Builder<'a, 'p> {
     }
 }
 
-/// From one token to one other.
+/// A problem of one input and one output within a plan.
 struct Leg<'p> {
     problem: Problem<'p>,
     potentials: Potentials,

@@ -1,6 +1,6 @@
-//! What simpler routers plan: a floor under the answer where a bound says little.
+//! The plans of simpler routers, which the solver tries where an upper bound says little.
 //!
-//! Each plans in floating point and is replayed by the same exact arithmetic as any other flow.
+//! Each plans in floating point and is replayed in the same exact arithmetic as any other flow.
 
 use super::chunks::{Cut, chunked};
 use crate::path::{Path, Within, best_paths, paths_above};
@@ -12,13 +12,14 @@ use crate::tuning::Tuning;
 /// A simple way to route one token to one other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SimplePlan {
-    /// All down the best single chain.
+    /// The whole amount along the best single path.
     SinglePath,
-    /// A grid of 5% over at most seven chains that share no pool.
+    /// A grid of 5% over at most seven paths that share no pool.
     Grid,
-    /// Twenty equal parts, one after the other, over at most four chains; pools are shared honestly.
+    /// Twenty equal parts, one after the other, over at most four paths; a shared pool is priced after the earlier
+    /// parts.
     Chunks,
-    /// A hundred equal parts, over as many chains as pay their gas.
+    /// A hundred equal parts, over as many paths as pay for their gas.
     FineChunks,
 }
 
@@ -26,8 +27,8 @@ impl SimplePlan {
     /// Every simple plan.
     pub const ALL: [Self; 4] = [Self::SinglePath, Self::Grid, Self::Chunks, Self::FineChunks];
 
-    /// What the plan plans, with at most so many pools priced for each part. Chains of the grid that are worth less than `least` for their
-    /// share of the amount are left out.
+    /// Computes the plan's flows, with at most so many pools priced for each part. Paths of the grid that are worth
+    /// less than `least` for their share of the amount are excluded.
     pub(crate) fn flows(
         self,
         problem: &Problem<'_>,
@@ -55,14 +56,14 @@ impl SimplePlan {
     }
 }
 
-/// Some parts of the grid given to some chains.
+/// Some parts of the grid assigned to some paths.
 #[derive(Clone, Copy)]
 struct Combination {
     value: f64,
     left: usize,
-    /// Chains that share no pool with those that were given something, as a set of bits.
+    /// Paths that share no pool with those already used, as a set of bits.
     free: u128,
-    /// Chains with their parts; those with none are not given.
+    /// Paths with their parts; entries without parts are unused.
     given: [(usize, usize); Tuning::GRID_CHAINS],
 }
 
@@ -75,7 +76,7 @@ fn grid(
     let chains = candidates(problem, potentials, quotes, least);
     let table: Vec<Vec<f64>> =
         chains.iter().map(|chain| (1..=Tuning::GRID_PARTS).map(|k| value(problem, chain, k)).collect()).collect();
-    // For each number of parts the chains, best first.
+    // For each number of parts the paths, best first.
     let ranked: Vec<Vec<usize>> = (0..Tuning::GRID_PARTS)
         .map(|k| {
             let mut order: Vec<usize> = (0..chains.len()).collect();
@@ -113,7 +114,7 @@ fn grid(
                 }
             }
         }
-        // Compared by what each part given so far yields.
+        // Compares combinations by the value per assigned part.
         let rate = |c: &Combination| per_part(c.value, Tuning::GRID_PARTS - c.left);
         next.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
         next.truncate(Tuning::GRID_BEAM);
@@ -155,7 +156,7 @@ fn candidates(
     chains
 }
 
-/// A chain with the amounts of so many parts.
+/// Computes the amounts along a path for so many parts.
 fn amounts(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> Vec<Flow> {
     let mut amount = of_parts(problem, parts);
     let step = |flow: &Flow| {

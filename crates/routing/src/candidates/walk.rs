@@ -1,7 +1,8 @@
-//! Exact single chains, one by one, where floating point is a poor guide: dust, and amounts beyond the liquidity.
+//! A search over single paths in exact arithmetic, for amounts where floating point is a poor guide: dust, and amounts
+//! beyond the liquidity.
 //!
-//! The walk deepens by one hop at a time and is bounded by a number of swaps, so that small markets are walked whole and
-//! large ones as far as the shortest chains go.
+//! It deepens by one hop at a time and is limited by a number of swaps. So small markets are searched completely, and
+//! large ones as far as the shortest paths.
 
 use braid_primitives::U256;
 use braid_protocols::Pool;
@@ -10,7 +11,7 @@ use crate::Request;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
-/// The flows of the best exact chain that the walk meets.
+/// Returns the flows of the best exact path that the search finds within its limit.
 pub(crate) fn best_chain(problem: &Problem<'_>, request: &Request, amount: U256) -> Option<Vec<Flow>> {
     let left = if problem.prepared.pair_count() < Tuning::WALK_LARGE_MARKET_PAIRS {
         Tuning::WALK_SWAPS
@@ -37,7 +38,7 @@ impl Walk<'_, '_> {
         let problem = self.problem;
         for arrow in problem.prepared.graph().arrows(token) {
             let to = arrow.to as usize;
-            // Shorter chains were walked before.
+            // Shorter paths were tried before.
             let is_end = to == problem.target;
             if is_end != (hops == 1) || to == problem.source || self.chain.iter().any(|flow| flow.to == arrow.to) {
                 continue;

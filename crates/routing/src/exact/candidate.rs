@@ -1,4 +1,4 @@
-//! From planned flows to an exact route, whose outputs have the shares asked for where there are several.
+//! From planned flows to an exact route; if there are several outputs, with the requested shares.
 
 use super::mend::{drop_least, shift};
 use super::shares::{self, Steer};
@@ -12,16 +12,16 @@ use crate::{Request, Route};
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     pub(crate) route: Route,
-    /// The value of the largest basket with exactly the shares asked for that the outputs hold, net of gas.
+    /// Value, net of gas, of the largest basket with exactly the requested shares that the outputs contain.
     pub(crate) net: f64,
-    /// The value of all that arrives.
+    /// Value of all that arrives.
     pub(crate) gross: f64,
-    /// The value of the gas.
+    /// Value of the gas.
     pub(crate) gas: f64,
 }
 
-/// A flow with, for every token that it supplies and leaves where it is, the way that `spare` flows take from there: all of an
-/// input is sold, also where it is worth less than its gas, or nothing beside the others.
+/// Completes a flow: every token that is supplied or received but not spent takes the flows of `spare` from there. The
+/// whole of an input is sold, even if it is worth less than its gas, or nothing compared with the others.
 pub(crate) fn completed(problem: &Problem<'_>, flows: &[Flow], spare: &[Flow]) -> Vec<Flow> {
     let terms = &problem.terms;
     let mut flows = flows.to_vec();
@@ -42,8 +42,8 @@ pub(crate) fn completed(problem: &Problem<'_>, flows: &[Flow], spare: &[Flow]) -
     flows
 }
 
-/// A flow with, for every token of which it leaves much where it is, the way that `spare` flows take from there: beyond the market's liquidity what
-/// is left is worth next to nothing, and still has to be sold.
+/// Completes a flow that leaves much of a token unspent: the rest takes the flows of `spare` from there. Beyond the
+/// market's liquidity such a rest is worth next to nothing, and still has to be sold.
 pub(crate) fn with_leftovers(problem: &Problem<'_>, flows: &[Flow], spare: &[Flow]) -> Vec<Flow> {
     let terms = &problem.terms;
     let paid = |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
@@ -69,8 +69,8 @@ pub(crate) fn with_leftovers(problem: &Problem<'_>, flows: &[Flow], spare: &[Flo
     completed(problem, &whole, spare)
 }
 
-/// The best exact route of a plan; `None` where it does not run. Without `kept`, outputs keep their shares of what the flows bring in
-/// all.
+/// Runs a plan and returns its best exact route; `None` if it does not run. Without `kept`, each output keeps its share
+/// of all that the flows bring in.
 pub(crate) fn best_run(
     problem: &Problem<'_>,
     request: &Request,
@@ -86,7 +86,7 @@ pub(crate) fn best_run(
     Run { request, problem, flows: flows.to_vec(), kept }.best()
 }
 
-/// Whether a flow leaves an input, or what it makes on its way, where it is, though that is no output.
+/// Returns whether a flow leaves an input, or an intermediate token, unspent that is not an output.
 fn leaves_out(problem: &Problem<'_>, flows: &[Flow]) -> bool {
     let terms = &problem.terms;
     let moves = |token: u32| flows.iter().any(|flow| flow.from == token);
@@ -95,7 +95,7 @@ fn leaves_out(problem: &Problem<'_>, flows: &[Flow]) -> bool {
     made.into_iter().any(|token| !moves(token) && !stays(token))
 }
 
-/// What each output keeps of a balanced flow: its share of the value that all outputs have left over together.
+/// Computes what each output keeps of a balanced flow: its share of the value that all outputs have left over together.
 fn balanced(problem: &Problem<'_>, flows: &[Flow]) -> Vec<(u32, f64)> {
     let terms = &problem.terms;
     let out = |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
@@ -117,8 +117,8 @@ struct Run<'a, 'p> {
 }
 
 impl Run<'_, '_> {
-    /// The best run of the plan. Where a plan to one output does not run, it is tried without the least flow to the token at which a pool refused
-    /// last; among several outputs that would move their shares.
+    /// Returns the best run of the plan. If a plan to one output does not run, it is tried without the smallest flow to
+    /// the token out of which a pool last refused its amount; with several outputs that would change their shares.
     fn best(mut self) -> Option<Candidate> {
         let dropped = if self.problem.terms.weights.len() == 1 { Tuning::FLOWS_DROPPED } else { 0 };
         for _ in 0..dropped {
@@ -133,7 +133,7 @@ impl Run<'_, '_> {
     /// Runs the plan, moves flow towards the outputs that got too little, and runs it again.
     ///
     /// # Errors
-    /// Where no run succeeds: the token out of which a pool refused its amount last, if one did.
+    /// If no run succeeds: the token out of which a pool last refused its amount, if one did.
     fn steered(&mut self) -> Result<Candidate, Option<u32>> {
         let mut best: Option<Candidate> = None;
         let mut refused = None;
@@ -169,7 +169,8 @@ impl Run<'_, '_> {
         best.ok_or(refused)
     }
 
-    /// A route's values, and of each node asked for the share of the value that it got, with the share that it should have.
+    /// Computes a route's values, and for each requested node the share of the value that it got, with the share that
+    /// it should have.
     fn value(&self, route: Route) -> Option<(Candidate, Vec<(f64, f64)>)> {
         let terms = &self.problem.terms;
         let got = |token: u32| {
@@ -183,7 +184,7 @@ impl Run<'_, '_> {
             .map(|(token, weight)| (got(*token), weight * self.problem.reference(*token)))
             .collect();
         let gross: f64 = values.iter().map(|(value, _)| value).sum();
-        // A lone output is all of the basket.
+        // A single output is the whole basket.
         let shared =
             |values: &[(f64, f64)]| values.iter().map(|(value, share)| value / share).fold(f64::INFINITY, f64::min);
         let basket = if values.len() == 1 { gross } else { shared(&values) };

@@ -1,13 +1,13 @@
-//! What is done about a plan of which a pool refuses its amount.
+//! Repairs of a plan in which a pool refuses its amount.
 
 use braid_protocols::continuous::Direction;
 
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
-/// Moves what a flow cannot take of what is there for it to the other flows out of the same token, or, where there is none, lets less arrive
-/// at the token; `None` if that cannot be. A plan for an amount that swamps the market may speak of less than is there: all flows out of
-/// the token are taken up to that first.
+/// Moves the part of a flow that its pool refuses to the other flows out of the same token. If there are none, less is
+/// sent to the token instead; `None` if that is impossible. A plan for an amount beyond the market's liquidity may name
+/// smaller amounts than are there: all flows out of the token are first scaled up to what is there.
 pub(crate) fn shift(
     problem: &Problem<'_>,
     flows: &mut Vec<Flow>,
@@ -33,8 +33,8 @@ pub(crate) fn shift(
     Some(())
 }
 
-/// Lets a share of what flows bring to a token arrive there. What they no longer take goes down the other flows out of the tokens that they
-/// come from, or is let less arrive there in its turn, over at most so many pools.
+/// Reduces what flows bring to a token to a share. The amount that they no longer take goes to the other flows out of
+/// the tokens that they come from. If there are none, less is sent to those tokens in turn, over at most so many pools.
 fn hold_back(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u32, share: f64, pools: usize) -> Option<()> {
     let is_supplied = problem.terms.supplies.iter().any(|(input, _)| *input == token);
     if is_supplied || pools == 0 || !(0.0..1.0).contains(&share) {
@@ -58,8 +58,8 @@ fn hold_back(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u32, share: f6
     Some(())
 }
 
-/// Removes the flow that pays least to a token whose onward pools are full, and every flow that only led to it; `None` where none of them can
-/// be sent another way.
+/// Removes the flow that pays least to a token whose onward pools are full, and every flow that led only to it; `None`
+/// if none of them can be sent another way.
 pub(crate) fn drop_least(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u32) -> Option<()> {
     let paid = |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
     let mut coming: Vec<Flow> = flows.iter().filter(|flow| flow.to == token).copied().collect();
@@ -72,8 +72,8 @@ pub(crate) fn drop_least(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u3
     })
 }
 
-/// Removes a flow. The other flows out of its token take what it took; where there are none, the flows into that token are removed as well,
-/// over at most so many pools.
+/// Removes a flow. The other flows out of its token take its amount; if there are none, the flows into that token are
+/// removed as well, over at most so many pools.
 fn remove(problem: &Problem<'_>, flows: &mut Vec<Flow>, flow: Flow, pools: usize) -> Option<()> {
     flows.retain(|known| known.pair != flow.pair);
     let others: f64 = flows.iter().filter(|other| other.from == flow.from).map(|other| other.amount_in).sum();
@@ -90,8 +90,9 @@ fn remove(problem: &Problem<'_>, flows: &mut Vec<Flow>, flow: Flow, pools: usize
     coming.into_iter().try_for_each(|known| remove(problem, flows, known, pools - 1))
 }
 
-/// Cuts the flows from one token to another to what pays a share of what they pay; what they took before, and what they take. With `keeps` the
-/// one that pays least for what it takes gets all that the others leave, where there are others.
+/// Reduces the flows from one token to another so that together they pay a share of their present output. Returns their
+/// total input before and after. With `keeps`, the flow with the worst rate takes all that the others no longer take,
+/// if there are others.
 fn pay_less(
     problem: &Problem<'_>,
     flows: &mut [Flow],
@@ -123,7 +124,7 @@ fn pay_less(
     Some((before, after))
 }
 
-/// The amount for which a pool pays a share of what it pays for another, within rounding from below.
+/// Computes the input for which a pool pays a share of its output for another, approached from below.
 fn amount_for(direction: &Direction, amount_in: f64, share: f64) -> f64 {
     let wanted = direction.quote(amount_in).0 * share;
     let (mut low, mut high) = (0.0, amount_in);
@@ -143,7 +144,8 @@ mod tests {
 
     const UNIT: u128 = 10_u128.pow(18);
 
-    /// Of 100 units of token 1 most go by way of token 2 to token 0, the rest straight there. Pair 0 is the wrapper of ether.
+    /// Of 100 units of token 1 most go by way of token 2 to token 0, the rest directly there. Pair 0 is the wrapper of
+    /// ether.
     #[test]
     fn what_a_lone_pool_refuses_is_sent_another_way_before_it_arrives() {
         let market = prepared(&[((1, 2), [1_000 * UNIT; 2]), ((2, 0), [1_000 * UNIT; 2]), ((1, 0), [1_000 * UNIT; 2])]);
@@ -163,7 +165,7 @@ mod tests {
         assert!((paid(&flows[0]) / offered - 0.5).abs() < 1e-8, "half arrives");
         assert!(((flows[0].amount_in + flows[2].amount_in) / (100.0 * unit) - 1.0).abs() < 1e-12, "all is sold");
 
-        // Where there is no other way, the plan does not run.
+        // If there is no other way, the plan does not run.
         let mut lone = vec![flow(1, 1, 2, 100.0 * unit), flow(2, 2, 0, 90.0 * unit)];
         let refused = lone[1];
         assert!(shift(&problem, &mut lone, &refused, offered, Some(offered / 2.0)).is_none());
@@ -183,7 +185,7 @@ mod tests {
             let side = u8::from(market.graph().ends(pair)[0] != node(from));
             Flow { pair, side, from: node(from), to: node(to), amount_in: amount_in * 1e18 }
         };
-        // Token 2 gets most straight from token 1, and some by way of token 3. Pair 0 is the wrapper of ether.
+        // Token 2 gets most directly from token 1, and some by way of token 3. Pair 0 is the wrapper of ether.
         let mut flows = vec![flow(1, 1, 2, 70.0), flow(2, 1, 3, 30.0), flow(3, 3, 2, 29.0), flow(4, 2, 0, 94.0)];
         assert!(drop_least(&problem, &mut flows, node(2)).is_some());
         let left: Vec<(u32, f64)> = flows.iter().map(|flow| (flow.pair, (flow.amount_in / 1e18).round())).collect();

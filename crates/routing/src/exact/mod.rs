@@ -1,4 +1,4 @@
-//! Exact routes: planned flows in integers, and what they are worth.
+//! Exact routes: planned flows in integers, and their values.
 
 pub(crate) mod candidate;
 pub(crate) mod mend;

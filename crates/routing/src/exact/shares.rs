@@ -1,16 +1,17 @@
-//! Moving flow between outputs.
+//! Moves flow between the outputs of a basket.
 //!
-//! At a token the balance is shared out in proportions. To bring more to an output, every branch grows by what of it ends
-//! there: a branch's factor is the mean of the outputs' factors, weighted by where its flow ends. That holds for any acyclic
-//! flow, needs no derivative, and leaves a plan whose shares are right as it is.
+//! At each token the balance is split in proportions. To bring more to an output, every branch grows with the part of
+//! it that ends there: a branch's factor is the mean of the outputs' factors, weighted by where its flow ends. This
+//! works for any acyclic flow, needs no derivative, and leaves a plan unchanged whose shares are right.
 
 use crate::problem::Flow;
 use crate::tuning::Tuning;
 
-/// Turns the distance between shares got and shares wanted into factors; learns how strongly outputs answer.
+/// Converts the distance between shares reached and shares wanted into factors, and learns how strongly outputs
+/// respond.
 #[derive(Clone, Debug)]
 pub(crate) struct Steer {
-    /// Logarithms of the last factors, and of the shares got before them.
+    /// Logarithms of the last factors, and of the shares reached before them.
     last: Option<(Vec<f64>, Vec<f64>)>,
     /// How much an output's share grows with its factor, both in logarithms.
     answer: Vec<f64>,
@@ -21,7 +22,7 @@ impl Steer {
         Self { last: None, answer: vec![1.0; outputs] }
     }
 
-    /// Factors for shares given as (got, wanted).
+    /// Computes the factors for shares given as (reached, wanted).
     pub(crate) fn factors(&mut self, shares: &[(f64, f64)]) -> Vec<f64> {
         let got: Vec<f64> = shares.iter().map(|(is, _)| is.max(Tuning::LEAST_SHARE).ln()).collect();
         if let Some((moved, before)) = &self.last {
@@ -43,12 +44,12 @@ impl Steer {
     }
 }
 
-/// Scales flows, and what outputs keep, towards outputs by their factors.
+/// Scales flows, and the amounts that outputs keep, by the outputs' factors.
 pub(crate) fn steer(flows: &mut [Flow], kept: &mut [(u32, f64)], outputs: &[u32], factors: &[f64]) {
     let mut gains: Vec<(u32, f64)> = Vec::new();
     let tokens: Vec<u32> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
     let factor = |token: u32| outputs.iter().position(|output| *output == token).map(|at| factors[at]);
-    // As many rounds as the longest chain: each settles the tokens all of whose followers are settled.
+    // As many rounds as the longest path: each settles the tokens whose followers are all settled.
     for _ in 0..=flows.len() {
         let mut settled = false;
         for token in &tokens {
@@ -72,7 +73,7 @@ pub(crate) fn steer(flows: &mut [Flow], kept: &mut [(u32, f64)], outputs: &[u32]
     }
 }
 
-/// The factor of what arrives at a token: the mean over its branches; `None` while one of them is not settled.
+/// Computes the factor of what arrives at a token: the mean over its branches; `None` while one of them is not settled.
 fn gain(token: u32, flows: &[Flow], kept: &[(u32, f64)], factor: Option<f64>, gains: &[(u32, f64)]) -> Option<f64> {
     let stays = kept.iter().find(|(known, _)| *known == token).map_or(0.0, |(_, amount)| *amount);
     let (mut sum, mut weighted) = (0.0, 0.0);
@@ -111,7 +112,7 @@ mod tests {
 
     #[test]
     fn an_output_that_flows_on_keeps_more_of_what_reaches_it() {
-        // 0 → 1, where 2 stay and 2 go on to 2.
+        // 0 → 1, where 2 units stay and 2 go on to token 2.
         let (mut flows, mut kept) = ([flow(0, 0, 1, 4.0), flow(1, 1, 2, 2.0)], [(1, 2.0)]);
         steer(&mut flows, &mut kept, &[1, 2], &[3.0, 1.0]);
         assert_eq!((flows[0].amount_in, flows[1].amount_in, kept[0].1), (8.0, 2.0, 6.0));
@@ -121,7 +122,7 @@ mod tests {
     fn an_output_that_answers_weakly_is_pushed_harder() {
         let mut steer = Steer::new(2);
         let first = steer.factors(&[(0.25, 0.5), (0.75, 0.5)]);
-        // Half of the distance in logarithms was made good.
+        // Half of the distance in logarithms was made up.
         let got = (0.25_f64 * 0.5).sqrt();
         let second = steer.factors(&[(got, 0.5), (1.0 - got, 0.5)]);
         assert!((first[0] - 2.0).abs() < 1e-12 && (second[0] - 2.0).abs() < 1e-9, "{first:?} {second:?}");

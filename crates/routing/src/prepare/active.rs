@@ -3,22 +3,22 @@
 use super::{Arrow, Prepared, index32};
 use crate::tuning::Tuning;
 
-/// Whether searches over a market are cut short.
+/// Returns whether a market is so large that searches are cut short.
 pub(crate) fn is_large(prepared: &Prepared) -> bool {
     prepared.pair_count() > Tuning::LARGE_MARKET_PAIRS
 }
 
-/// The core of a market, the ends of a request, and what lies between these and the core.
+/// The core of a market, the ends of a request, and the tokens between these and the core.
 #[derive(Clone, Debug)]
 pub(crate) struct ActiveTokens {
-    /// Arrows from tokens that are active to inner ones outside of the core, by the token that they leave.
+    /// Arrows from active tokens to active inner tokens outside of the core, by the token that they leave.
     arrows: Vec<Arrow>,
-    /// Where those of each token begin, and where the last end.
+    /// Where the arrows of each token begin, and where the last end.
     start: Vec<u32>,
 }
 
 impl ActiveTokens {
-    /// `None` in a market that is not large, where searches pass through all.
+    /// Returns `None` for a market that is not large, where searches pass through all tokens.
     pub(crate) fn new(prepared: &Prepared, ends: &[usize], hops: usize) -> Option<Self> {
         if !is_large(prepared) {
             return None;
@@ -58,7 +58,7 @@ impl ActiveTokens {
         Some(Self { arrows: arrows.into_iter().map(|(_, arrow)| arrow).collect(), start })
     }
 
-    /// The arrows from a token that is active to inner ones that are active and not in the core.
+    /// Returns the arrows from an active token to active inner tokens outside of the core.
     #[inline]
     pub(crate) fn others(&self, token: usize) -> &[Arrow] {
         &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn a_search_passes_to_tokens_that_are_active_and_to_no_others() {
-        // Every third token hangs on wrapped ether and on the one before; depths fall from a thousand ether to a hundredth.
+        // Every third token has a pool with wrapped ether and one with the token before; depths fall from a thousand
+        // ether to a hundredth.
         let pools = (1..3_100).flat_map(|n: u32| {
             let depth = ETHER * 1_000 / u128::from(n * n).min(100_000);
             let on_ether = ((0, n), [depth; 2]);
@@ -89,7 +90,7 @@ mod tests {
         let graph = market.graph();
         problem.active = ActiveTokens::new(&market, &ends, 4).map(std::sync::Arc::new);
         assert!(problem.active.is_some());
-        // What lies between an end and the core is next to the end.
+        // Tokens between an end and the core are next to the end.
         let is_next = |token: usize| graph.arrows(token).iter().any(|arrow| ends.contains(&(arrow.to as usize)));
         let is_active = |token: usize| market.core().tokens()[token] || ends.contains(&token) || is_next(token);
         assert!((0..graph.token_count()).any(|token| graph.is_inner(token) && !is_active(token)));

@@ -1,15 +1,15 @@
-//! Tokens that routes pass through for their own sake.
+//! The tokens that searches of a large market pass through for any request.
 //!
-//! Most tokens of a market hang on a few others by pools with high fees: to pass through one costs both fees, and it pays
-//! only where prices on its sides are further apart than that. Searches leave such tokens asleep; the bound over the whole
-//! market wakes those that would earn at the prices found. The core is what is left: the deepest tokens, and of those with
-//! some depth the ones that are cheap to pass through at prices without arbitrage.
+//! Most tokens of a market have pools only with a few others, at high fees. To pass through such a token costs two
+//! fees, and pays only if the prices on its sides differ by more. Searches leave these tokens inactive; column
+//! generation adds those whose pools would earn at the dual prices of the whole market. The core is the rest: the
+//! deepest tokens, and the tokens of some depth that are cheap to pass through at prices without arbitrage.
 
 use super::prices::Prices;
 use super::{Arrow, Graph, Standing, index32};
 use crate::tuning::Tuning;
 
-/// Which tokens are in the core, and what leads to them.
+/// The tokens of the core, and the arrows that lead to them.
 #[derive(Clone, Debug)]
 pub(crate) struct Core {
     tokens: Vec<bool>,
@@ -34,12 +34,12 @@ impl Core {
         Self { tokens, arrows, start }
     }
 
-    /// Whether each token is in the core.
+    /// Returns whether each token is in the core.
     pub(crate) fn tokens(&self) -> &[bool] {
         &self.tokens
     }
 
-    /// The arrows from a token to inner tokens of the core.
+    /// Returns the arrows from a token to inner tokens of the core.
     #[inline]
     pub(crate) fn arrows(&self, token: usize) -> &[Arrow] {
         &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
@@ -56,6 +56,6 @@ fn is_cheap(graph: &Graph, standing: &Standing, token: usize) -> bool {
             high = high.min(other / arrow.back);
         }
     }
-    // A token without prices around it is not known to be dear.
+    // A token without prices around it is not known to be expensive to pass through.
     low <= 0.0 || !high.is_finite() || high < low * (1.0 + Tuning::CORE_CHEAP_SHARE)
 }

@@ -17,9 +17,9 @@ pub(crate) struct Arrow {
     pub(crate) to: u32,
     /// Which of the pair's coins this token is.
     pub(crate) side: u8,
-    /// Whether the pair is one stretch of constant liquidity.
+    /// Whether the pair is a single range of constant liquidity.
     pub(crate) is_plain: bool,
-    /// Marginal rate of selling this token, fee included; zero where that side pays nothing.
+    /// Marginal rate of selling this token, fee included; zero if that side pays nothing.
     pub(crate) spot: f64,
     /// Marginal rate of buying it with the other.
     pub(crate) back: f64,
@@ -34,7 +34,7 @@ pub(crate) struct Arrow {
 }
 
 impl Arrow {
-    /// A pair as seen from its first coin; `to` is the token of its second.
+    /// Builds the arrow of a pair as seen from its first coin; `to` is the token of its second.
     fn of(pair: u32, to: u32, curve: &PairCurve) -> Self {
         let [spot, back] = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.spot()));
         let gas_root = curve.gas_units.sqrt();
@@ -46,41 +46,43 @@ impl Arrow {
         Self { pair, to, side: 0, is_plain, spot, back, toll, toll_back, most_in, most_in_back, gas_units }
     }
 
-    /// Selling this token by one formula, with no look at the curve; `None` for a pair of several stretches.
+    /// Returns the formula for selling this token, which needs no access to the curve; `None` for a pair of several
+    /// ranges.
     #[inline]
     pub(crate) fn plain(&self) -> Option<Plain> {
         let (spot, toll, most_in) = (self.spot, self.toll, self.most_in);
         self.is_plain.then(|| Plain { spot, toll, most_in, gas_units: f64::from(self.gas_units) })
     }
 
-    /// The same of buying this token.
+    /// Returns the same for buying this token.
     #[inline]
     pub(crate) fn plain_back(&self) -> Option<Plain> {
         let (spot, toll, most_in) = (self.back, self.toll_back, self.most_in_back);
         self.is_plain.then(|| Plain { spot, toll, most_in, gas_units: f64::from(self.gas_units) })
     }
 
-    /// A rate that no average rate net of gas of selling this token is above. `root` is `√(gas price ÷ price out)`.
+    /// Computes an upper bound on the average rate, net of gas, of selling this token. `root` is
+    /// `√(gas price ÷ price out)`.
     #[inline]
     pub(crate) fn spot_after_gas(&self, root: f64) -> f64 {
         after_gas(self.spot, self.toll * root)
     }
 
-    /// The same for buying it.
+    /// Computes the same for buying it.
     #[inline]
     pub(crate) fn back_after_gas(&self, root: f64) -> f64 {
         after_gas(self.back, self.toll_back * root)
     }
 
-    /// At least what a unit of the other token costs on average, gas included, as a multiple of this token's price.
-    /// `root` is `√(gas price ÷ price in)`.
+    /// Computes a lower bound on the average cost of a unit of the other token, gas included, as a multiple of this
+    /// token's price. `root` is `√(gas price ÷ price in)`.
     #[inline]
     pub(crate) fn cost_with_gas(&self, root: f64) -> f64 {
         let factor = 1.0 + self.toll * self.spot.sqrt() * root;
         factor * factor / self.spot * (1.0 - Tuning::FORMULA_ROUNDING)
     }
 
-    /// The pair as seen from the other side; `here` is the token that the arrow leaves.
+    /// Returns the pair as seen from the other side; `here` is the token that the arrow leaves.
     pub(crate) fn reversed(&self, here: usize) -> Self {
         Self {
             pair: self.pair,
@@ -98,7 +100,7 @@ impl Arrow {
     }
 }
 
-/// One direction of one stretch of constant liquidity `L` from root rate `z`: `f(x) = spot·x / (1 + spot·x / (L·z))`.
+/// One direction of one range of constant liquidity `L` from root rate `z`: `f(x) = spot·x / (1 + spot·x / (L·z))`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain {
     spot: f64,
@@ -109,33 +111,35 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    /// `1 / (L·z)`.
+    /// Returns `1 / (L·z)`.
     #[inline]
     fn bend(self) -> f64 {
         self.toll * self.toll / self.gas_units
     }
 
-    /// Output for an input; `None` beyond the end of the stretch.
+    /// Computes the output for an input; `None` beyond the end of the range.
     #[inline]
     pub(crate) fn quote(self, amount_in: f64) -> Option<f64> {
         let first = self.spot * amount_in;
         (amount_in <= self.most_in * Tuning::CAPACITY_FILLED).then(|| first / (1.0 + first * self.bend()))
     }
 
-    /// The input of the trade that is best where the output is worth `1 / ratio` times what the marginal rate asks for; `ratio` is below 1.
+    /// Computes the input of the best trade if the output is worth `1 / ratio` times what the marginal rate requires;
+    /// `ratio` is below 1.
     #[inline]
     pub(crate) fn best_amount_in(self, ratio: f64) -> f64 {
         ((1.0 / ratio.sqrt() - 1.0) / (self.spot * self.bend())).min(self.most_in)
     }
 
-    /// Its output.
+    /// Computes the output of that trade.
     #[inline]
     pub(crate) fn best_amount_out(self, ratio: f64) -> f64 {
         let most = self.spot * self.most_in;
         ((1.0 - ratio.sqrt()) / self.bend()).min(most / (1.0 + most * self.bend()))
     }
 
-    /// As [`Direction::average_rate`](braid_protocols::continuous::Direction::average_rate), of the gas of a swap.
+    /// Computes the same as [`Direction::average_rate`](braid_protocols::continuous::Direction::average_rate), for the
+    /// gas of a swap.
     #[inline]
     pub(crate) fn average_rate(self, price_out: f64, cap: f64, gas_price: f64) -> f64 {
         let share = self.toll * (gas_price / price_out).sqrt();
@@ -146,7 +150,8 @@ impl Plain {
         price_out * self.spot / (1.0 + slope * most) - self.gas_units * gas_price / most
     }
 
-    /// As [`Direction::average_cost`](braid_protocols::continuous::Direction::average_cost), of the gas of a swap.
+    /// Computes the same as [`Direction::average_cost`](braid_protocols::continuous::Direction::average_cost), for the
+    /// gas of a swap.
     #[inline]
     pub(crate) fn average_cost(self, price_in: f64, cap: f64, gas_price: f64) -> f64 {
         let share = self.toll * (self.spot * gas_price / price_in).sqrt();
@@ -161,7 +166,7 @@ impl Plain {
 #[inline]
 fn after_gas(rate: f64, share: f64) -> f64 {
     let left = (1.0 - share).max(0.0);
-    // What a pool cannot pay for at all may still be owed a negative rate: zero is above it.
+    // If a pool cannot pay for its gas at all, its rate net of gas may be negative: zero is above it.
     rate * left * left * (1.0 + Tuning::FORMULA_ROUNDING)
 }
 
@@ -184,7 +189,7 @@ impl InnerPair {
 }
 
 /// Arrows out of every token. A token with two distinct neighbours or more is *inner*: only such a token can lie in the
-/// middle of a route, so a search leaves the others out.
+/// middle of a route, so that searches leave the others out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     arrows: Vec<Arrow>,
@@ -236,7 +241,7 @@ impl Graph {
         graph
     }
 
-    /// The same graph after some pairs' curves changed; `None` where one came or went.
+    /// Returns the same graph with the changed curves of some pairs; `None` if a pair was added or removed.
     pub(crate) fn refreshed(&self, curves: &[Option<Arc<PairCurve>>], changed: &[u32]) -> Option<Self> {
         let mut graph = self.clone();
         for &pair in changed {
@@ -278,12 +283,12 @@ impl Graph {
         pairs
     }
 
-    /// Every pair of two inner tokens.
+    /// Returns every pair of two inner tokens.
     pub(crate) fn inner_pairs(&self) -> &[InnerPair] {
         &self.inner_pairs
     }
 
-    /// The tokens at both sides of a pair in the graph.
+    /// Returns the tokens at both sides of a pair in the graph.
     #[inline]
     pub(crate) fn ends(&self, pair: u32) -> [u32; 2] {
         self.ends[pair as usize]
@@ -293,43 +298,43 @@ impl Graph {
         self.outer.len()
     }
 
-    /// How many arrows there are: two a pair.
+    /// Returns the number of arrows: two per pair.
     pub(crate) fn arrow_count(&self) -> usize {
         self.arrows.len()
     }
 
-    /// An arrow by its place among all.
+    /// Returns an arrow by its place among all.
     #[inline]
     pub(crate) fn arrow(&self, place: u32) -> &Arrow {
         &self.arrows[place as usize]
     }
 
-    /// The place of a token's first arrow.
+    /// Returns the place of a token's first arrow.
     pub(crate) fn first_arrow(&self, token: usize) -> u32 {
         self.start[token]
     }
 
-    /// Every arrow out of a token.
+    /// Returns every arrow out of a token.
     #[inline]
     pub(crate) fn arrows(&self, token: usize) -> &[Arrow] {
         &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
     }
 
-    /// The arrows out of a token that lead to outer tokens.
+    /// Returns the arrows out of a token that lead to outer tokens.
     #[inline]
     pub(crate) fn outer_arrows(&self, token: usize) -> &[Arrow] {
         &self.arrows[self.outer[token] as usize..self.start[token + 1] as usize]
     }
 
-    /// The arrows out of a token that lead to inner tokens.
+    /// Returns the arrows out of a token that lead to inner tokens.
     #[inline]
     pub(crate) fn inner_arrows(&self, token: usize) -> &[Arrow] {
         &self.arrows[self.start[token] as usize..self.outer[token] as usize]
     }
 
-    /// The arrows from one token to another, looked up at whichever of the two has fewer.
+    /// Returns the arrows from one token to another, looked up at whichever of the two has fewer.
     pub(crate) fn between(&self, from: usize, to: usize) -> impl Iterator<Item = Arrow> + '_ {
-        // of a token with thousands of pools those with outer tokens are most
+        // Of a token with thousands of pools, most lead to outer tokens.
         let towards = |here: usize, other: usize| {
             if self.inner[other] { self.inner_arrows(here) } else { self.outer_arrows(here) }
         };

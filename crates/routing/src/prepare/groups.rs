@@ -1,5 +1,6 @@
-//! Tokens whose prices without arbitrage depend on each other: those that pools join, wrapped ether aside, whose price is fixed. Most tokens
-//! trade against wrapped ether alone, so that most groups have one token, and a block touches few of them.
+//! Groups of tokens whose prices without arbitrage depend on each other: those that pools connect, apart from wrapped
+//! ether, whose price is fixed. Most tokens trade only against wrapped ether, so that most groups have one token, and a
+//! block affects few of them.
 
 use super::Graph;
 use super::node::{WETH, index32};
@@ -8,7 +9,7 @@ use super::prices::Prices;
 /// The groups, each with its tokens deepest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Groups {
-    /// The group of every token; the highest number for one that is in none.
+    /// The group of every token; the highest number for a token in none.
     of: Vec<u32>,
     /// The tokens, one group after the other.
     tokens: Vec<u32>,
@@ -56,23 +57,23 @@ impl Groups {
         Self { of, tokens, start }
     }
 
-    /// How many there are.
+    /// Returns the number of groups.
     pub(crate) fn count(&self) -> usize {
         self.start.len() - 1
     }
 
-    /// The tokens of a group, deepest first.
+    /// Returns the tokens of a group, deepest first.
     pub(crate) fn tokens(&self, group: usize) -> &[u32] {
         &self.tokens[self.start[group] as usize..self.start[group + 1] as usize]
     }
 
-    /// The group of a token that is in one.
+    /// Returns the group of a token; `None` for one in none.
     pub(crate) fn of(&self, token: usize) -> Option<usize> {
         let group = self.of[token];
         (group != u32::MAX).then_some(group as usize)
     }
 
-    /// Whether each group has anything around it that is not as it was: a pair that changed, or a reference price or its depth.
+    /// Returns whether anything around each group has changed: a pair, or a token's reference price or depth.
     pub(crate) fn touched(&self, graph: &Graph, reference: &Prices, before: &Prices, changed: &[u32]) -> Vec<bool> {
         let mut touched = vec![false; self.count()];
         let mut touch = |token: usize| {
@@ -80,7 +81,7 @@ impl Groups {
                 touched[group] = true;
                 return;
             }
-            // what it says counts for those around it
+            // Its price counts for the groups around it.
             graph
                 .arrows(token)
                 .iter()
@@ -95,7 +96,7 @@ impl Groups {
     }
 }
 
-/// The token that stands for the group of another.
+/// Finds the token that represents a token's group (union-find with path halving).
 fn top(above: &mut [u32], mut token: u32) -> u32 {
     while above[token as usize] != token {
         let next = above[above[token as usize] as usize];

@@ -1,4 +1,5 @@
-//! The order in which prices of tokens are filled in: the deepest first, each from the pools it shares with those before it.
+//! The order in which prices of tokens are filled in: the deepest first, each from the pools that it shares with those
+//! before it.
 
 use super::{Graph, index32};
 
@@ -8,14 +9,14 @@ pub(crate) struct Rung {
     /// The token that comes before.
     pub(crate) to: u32,
     pub(crate) pair: u32,
-    /// The later token's arrow, by its place among all of the graph.
+    /// The later token's arrow, by its place among all arrows of the graph.
     pub(crate) arrow: u32,
     /// Marginal rates of selling the later token for the other, and of buying it.
     pub(crate) spot: f64,
     pub(crate) back: f64,
 }
 
-/// Every pair once, at the later of its tokens; in the order in which tokens come.
+/// Every pair once, at the later of its tokens, in the order of the tokens.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ladder {
     rungs: Vec<Rung>,
@@ -29,7 +30,7 @@ pub(crate) struct Ladder {
 }
 
 impl Ladder {
-    /// Of every token of the graph, in the order given.
+    /// Builds the ladder of every token of the graph, in the order given.
     pub(crate) fn new(graph: &Graph, tokens: Vec<u32>) -> Self {
         let mut place = vec![0; tokens.len()];
         for (token, at) in tokens.iter().zip(0_u32..) {
@@ -54,12 +55,13 @@ impl Ladder {
         ladder
     }
 
-    /// Every token in its turn.
+    /// Returns every token, in order.
     pub(crate) fn tokens(&self) -> &[u32] {
         &self.tokens
     }
 
-    /// Every inner token in its turn, and the `ends` that are not inner in theirs, with their pairs with those before them.
+    /// Returns every inner token and those of `ends` that are not inner, in order, each with its pairs with tokens
+    /// before it.
     #[inline]
     pub(crate) fn steps(&self, ends: &[usize]) -> impl Iterator<Item = (usize, &[Rung])> {
         let is_inner = |place: &u32| self.inner.binary_search(place).is_ok();
@@ -78,7 +80,7 @@ impl Ladder {
         })
     }
 
-    /// A token's pairs with those before it.
+    /// Returns a token's pairs with tokens before it.
     #[inline]
     pub(crate) fn rungs(&self, token: usize) -> &[Rung] {
         self.at(self.place[token] as usize)

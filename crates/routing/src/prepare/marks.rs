@@ -1,11 +1,11 @@
-//! A set of small numbers that is walked in their order while it changes.
+//! A set of small numbers that is traversed in order while it changes.
 
-/// See the module's text.
+/// A bit set (see the module's text).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks(Vec<u64>);
 
 impl Marks {
-    /// Every number below `count`.
+    /// Returns the set of every number below `count`.
     pub(crate) fn all(count: usize) -> Self {
         let mut words = vec![u64::MAX; count.div_ceil(64)];
         if let Some(last) = words.last_mut().filter(|_| !count.is_multiple_of(64)) {
@@ -20,7 +20,7 @@ impl Marks {
         self.0[number / 64] |= 1 << (number % 64);
     }
 
-    /// Takes out the least number that is not below `from`.
+    /// Removes and returns the least number that is not below `from`.
     pub(crate) fn take_from(&mut self, from: usize) -> Option<usize> {
         let mut word = from / 64;
         let mut left = self.0.get(word)? & (u64::MAX << (from % 64));

@@ -1,4 +1,4 @@
-//! What all requests of one block share: float curves, the graph, reference prices.
+//! Everything that the requests of one block share: float curves, the graph, reference prices, standing arbitrage.
 
 pub(crate) mod active;
 mod core;
@@ -29,7 +29,7 @@ use prices::{Depths, Prices};
 use crate::tuning::Tuning;
 pub(crate) use standing::Standing;
 
-/// A way through a pool that pays more than the prices of all other pools and its own fees explain.
+/// A direction through a pool that pays more than the prices of all other pools and its own fees explain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlier {
     /// The pool.
@@ -38,9 +38,9 @@ pub struct Outlier {
     pub coin_in: u8,
     /// Position of the coin out.
     pub coin_out: u8,
-    /// What is sold until it pays no more than others, in atomic units.
+    /// Amount that is sold until the pool pays no more than others, in atomic units.
     pub amount_in: f64,
-    /// What that earns, wei of ether.
+    /// Profit of that trade, in wei of ether.
     pub earned_wei: f64,
 }
 
@@ -56,15 +56,15 @@ pub struct Prepared {
     prices: Prices,
     standing: Standing,
     ladder: Ladder,
-    /// Tokens that routes pass through for their own sake.
+    /// Tokens that searches pass through for any request.
     core: Core,
     least_gas_units: f64,
-    /// How many pools have a curve.
+    /// Number of pools with a curve.
     pool_count: u32,
 }
 
 impl Prepared {
-    /// Prepares a market from nothing.
+    /// Prepares a market from scratch.
     pub fn new(market: Arc<Market>) -> Self {
         let pairs = Arc::new(Pairs::of(&market));
         let curves: Vec<_> = pairs.list().iter().map(|pair| curve(&market, *pair)).collect();
@@ -73,7 +73,7 @@ impl Prepared {
         Self::assemble(market, nodes, pairs, curves, depths, None)
     }
 
-    /// Prepares the market that follows this one: curves of pools that did not change are shared.
+    /// Prepares the market that follows this one: curves of unchanged pools are shared.
     #[must_use]
     pub fn next(&self, market: Arc<Market>) -> Self {
         let same = self.market.shares_topology_with(&market);
@@ -99,7 +99,8 @@ impl Prepared {
         Self::assemble(market, nodes, pairs, curves, depths, same.then_some((self, &changed)))
     }
 
-    /// `before` is the market before this one with the same pairs, and the pairs whose curves may have changed since.
+    /// Assembles the parts. `before` is the previous market with the same pairs, and the pairs whose curves may have
+    /// changed since.
     fn assemble(
         market: Arc<Market>,
         nodes: Arc<Nodes>,
@@ -141,13 +142,13 @@ impl Prepared {
         }
     }
 
-    /// The market.
+    /// Returns the market.
     pub fn market(&self) -> &Arc<Market> {
         &self.market
     }
 
-    /// A token's reference price: mid price in ether per whole token, before impact and fees, along the deepest pools;
-    /// `None` for a token whose pools are too shallow to tell.
+    /// Returns a token's reference price: the mid price in ether per whole token, before impact and fees, along the
+    /// deepest pools; `None` for a token whose pools are too shallow.
     pub fn reference_price(&self, token: TokenId) -> Option<f64> {
         let decimals = self.market.tokens().get(token)?.decimals;
         let node = self.node(token);
@@ -156,44 +157,44 @@ impl Prepared {
         Some(wei * 10_f64.powi(i32::from(decimals)) / 1e18)
     }
 
-    /// Where a token sits in the graph; `NOWHERE` for one without pools.
+    /// Returns the node of a token in the graph; `NOWHERE` for one without pools.
     pub(crate) fn node(&self, token: TokenId) -> usize {
         self.nodes.node(token)
     }
 
-    /// The token that sits at a node.
+    /// Returns the token at a node.
     pub(crate) fn token(&self, node: u32) -> TokenId {
         self.nodes.token(node)
     }
 
-    /// Wei of ether per atomic unit of a token, however shallow its pools.
+    /// Returns the wei of ether per atomic unit of a token, however shallow its pools.
     pub(crate) fn wei_per_unit(&self, node: usize) -> Option<f64> {
         self.prices.wei_per_unit(node)
     }
 
-    /// The least gas that a swap costs anywhere in the market.
+    /// Returns the least gas that a swap costs anywhere in the market.
     pub(crate) fn least_gas_units(&self) -> f64 {
         self.least_gas_units
     }
 
-    /// Every token, those with the deepest pools first.
+    /// Returns every token, those with the deepest pools first.
     pub(crate) fn deepest_first(&self) -> &[u32] {
         self.ladder.tokens()
     }
 
-    /// The same, and the pools of each with those before it.
+    /// Returns the same order, with the pools that each token shares with those before it.
     pub(crate) fn ladder(&self) -> &Ladder {
         &self.ladder
     }
 
-    /// How deep the pools behind a token's reference price are: what moves it by one percent along the deepest pools, in
-    /// wei of ether; 0 without a price.
+    /// Returns the depth of the pools behind a token's reference price: what moves it by one percent along the deepest
+    /// pools, in wei of ether; 0 without a price.
     pub fn depth_wei(&self, token: TokenId) -> f64 {
         self.prices.depth_wei(self.node(token))
     }
 
-    /// What all pools could pay of a token, in wei of ether at its reference price; 0 without a price. Pairs of one pool
-    /// count one by one.
+    /// Computes the most of a token that all pools could pay, in wei of ether at its reference price; 0 without a
+    /// price. The pairs of one pool each count.
     pub fn payable_wei(&self, token: TokenId) -> f64 {
         let token = self.node(token);
         let buys =
@@ -201,8 +202,8 @@ impl Prepared {
         buys.map(|direction| direction.capacity_out()).sum::<f64>() * self.prices.wei_per_unit(token).unwrap_or(0.0)
     }
 
-    /// Ways through pools that pay more than the prices of all other pools and their own fees explain: those on which `least_wei` of
-    /// ether could be earned. The greatest first.
+    /// Returns the directions through pools that pay more than the prices of all other pools and their own fees
+    /// explain, if at least `least_wei` of ether could be earned on them; the greatest first.
     pub fn outliers(&self, least_wei: f64) -> Vec<Outlier> {
         let earning = self.standing.earning().iter().filter(|pair| self.standing.profit(**pair as usize) >= least_wei);
         let mut outliers: Vec<Outlier> =
@@ -212,7 +213,7 @@ impl Prepared {
         outliers
     }
 
-    /// What can be earned on one side of a pair at the prices of all others.
+    /// Computes what can be earned on one side of a pair at the prices of all others.
     fn outlier(&self, pair: u32, side: u8) -> Option<Outlier> {
         let (Pair { pool, coins }, direction) = (self.pairs.get(pair), self.curve(pair)?.direction(side)?);
         let [low, high] = self.graph.ends(pair).map(|node| self.standing.price(node as usize));
@@ -223,22 +224,22 @@ impl Prepared {
         Some(Outlier { pool, coin_in, coin_out, amount_in: trade.amount_in, earned_wei })
     }
 
-    /// [`Prepared::depth_wei`] of a node.
+    /// Returns [`Prepared::depth_wei`] of a node.
     pub(crate) fn node_depth_wei(&self, node: usize) -> f64 {
         self.prices.depth_wei(node)
     }
 
-    /// Tokens that routes pass through for their own sake.
+    /// Returns the tokens that searches pass through for any request.
     pub(crate) fn core(&self) -> &Core {
         &self.core
     }
 
-    /// How many pools have a curve.
+    /// Returns the number of pools with a curve.
     pub(crate) fn pool_count(&self) -> u32 {
         self.pool_count
     }
 
-    /// Prices without arbitrage, and what arbitrage stands in the market all the same.
+    /// Returns prices without arbitrage, and the arbitrage that the market offers at them.
     pub(crate) fn standing(&self) -> &Standing {
         &self.standing
     }

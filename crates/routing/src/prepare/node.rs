@@ -1,10 +1,10 @@
-//! Where tokens sit in the arrays of a prepared market: those of its pools, in the order of their ids. A token table may hold many more,
-//! of pools that are left out.
+//! The positions of tokens in the arrays of a prepared market: the tokens that have pools, in the order of their ids.
+//! The token table may hold many more, whose pools are excluded.
 
 use braid_market::{Market, Tokens};
 use braid_primitives::TokenId;
 
-/// Stands for no token where a node is named: ether has no pools of its own in the graph, wrapped ether has them.
+/// The node that stands for no token: ether has no pools of its own in the graph, wrapped ether has them.
 pub(crate) const NOWHERE: usize = 0;
 
 /// Wrapped ether, and ether with it.
@@ -31,25 +31,25 @@ impl Nodes {
         nodes
     }
 
-    /// Where a token sits; [`NOWHERE`] for one without pools. Ether and wrapped ether are one node.
+    /// Returns the node of a token; [`NOWHERE`] for one without pools. Ether and wrapped ether are one node.
     #[inline]
     pub(crate) fn node(&self, token: TokenId) -> usize {
         self.of_token.get(token.index()).map_or(NOWHERE, |node| *node as usize)
     }
 
-    /// The token at a node; wrapped ether where ether sits with it.
+    /// Returns the token at a node; wrapped ether at the node that it shares with ether.
     #[inline]
     pub(crate) fn token(&self, node: u32) -> TokenId {
         self.tokens.get(node as usize).copied().unwrap_or(Tokens::ETHER)
     }
 
-    /// How many nodes there are, [`NOWHERE`] included.
+    /// Returns the number of nodes, [`NOWHERE`] included.
     pub(crate) fn count(&self) -> usize {
         self.tokens.len()
     }
 }
 
-/// Tables have fewer than 2³² rows: ids are 32 bits.
+/// Converts an index to 32 bits: tables have fewer than 2³² rows, because ids are 32 bits.
 pub(crate) fn index32(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

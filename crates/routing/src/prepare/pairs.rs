@@ -1,9 +1,9 @@
-//! Two coins of a pool: what the optimiser treats as a market of its own.
+//! Pairs: two coins of a pool, which the optimiser prices as a market of their own.
 //!
-//! A pool of two coins is one pair, one of `n` coins is `n·(n−1)/2`. Each pair's curve is that of the pool as it stands, so
-//! that summing what pairs earn bounds what the pool earns when a route uses it once, or several times from the same coin
-//! or to the same coin: the trades then get in each other's way. Exact amounts are always those of the pool itself, with
-//! what the route did to it before.
+//! A pool of two coins is one pair, one of `n` coins is `n·(n−1)/2`. Each pair has the curve of the pool in its present
+//! state. So the sum of what pairs earn bounds what the pool earns if a route uses it once, or several times from the
+//! same coin or to the same coin: such trades worsen each other's prices. Exact amounts always come from the pool
+//! itself, with the state changes that the route made to it before.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use braid_primitives::PoolId;
 
 use super::index32;
 
-/// See the module's text.
+/// Two coins of a pool (see the module's text).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) pool: PoolId,
-    /// Positions among the pool's coins; the first is the lower one. Selling the first is side 0, selling the second side 1.
+    /// Positions among the pool's coins, the lower one first. Side 0 sells the first, side 1 the second.
     pub(crate) coins: [u8; 2],
 }
 
@@ -41,7 +41,7 @@ impl Pairs {
         pairs
     }
 
-    /// Every pair, in the order of ids.
+    /// Returns every pair, in the order of ids.
     pub(crate) fn list(&self) -> &[Pair] {
         &self.list
     }
@@ -51,7 +51,7 @@ impl Pairs {
         self.list[pair as usize]
     }
 
-    /// How many pools have a pair that a test holds for.
+    /// Counts the pools with a pair that passes a test.
     pub(crate) fn count_pools(&self, test: impl Fn(u32) -> bool) -> u32 {
         let pairs = (0_u32..).zip(&self.list).filter(|(id, _)| test(*id));
         // The pairs of a pool are neighbours.
@@ -61,13 +61,13 @@ impl Pairs {
         count
     }
 
-    /// The ids of a pool's pairs.
+    /// Returns the ids of a pool's pairs.
     pub(crate) fn of_pool(&self, pool: PoolId) -> Range<u32> {
         let at = |index: usize| self.first.get(index).copied().unwrap_or(0);
         at(pool.index())..at(pool.index() + 1)
     }
 
-    /// The pair of two coins of a pool, and the side that sells the first of them.
+    /// Returns the pair of two coins of a pool, and the side that sells `coin_in`.
     pub(crate) fn find(&self, pool: PoolId, coin_in: u8, coin_out: u8) -> Option<(u32, u8)> {
         let (low, high) = (u32::from(coin_in.min(coin_out)), u32::from(coin_in.max(coin_out)));
         let range = self.of_pool(pool);
@@ -77,7 +77,7 @@ impl Pairs {
 }
 
 impl Pair {
-    /// Positions of the coin in and the coin out for selling from a side.
+    /// Returns the positions of the coin in and the coin out if a side is sold.
     #[inline]
     pub(crate) fn in_and_out(self, side: u8) -> (u8, u8) {
         let [low, high] = self.coins;

@@ -1,13 +1,16 @@
-//! Reference prices: from wrapped ether outwards, always along the deepest pool that leads to a token not yet priced; then
-//! once more in that order, where a token that several pools price takes the median of what they say, weighted by depth.
+//! Reference prices.
 //!
-//! No pool's word weighs more than that of the second deepest, so that a single pool, however much money is pushed through
-//! it, does not decide alone where two others stand against it. Pools of less than a sixty-fourth of the deepest have no
-//! say: a crowd of small ones cannot outvote real money.
+//! Prices are first set from wrapped ether outwards, always along the deepest pool that leads to a token without a
+//! price. Then each token that several pools price, in the same order, takes the median of their prices, weighted by
+//! depth.
+//!
+//! No pool's weight exceeds that of the second deepest. So a single pool, however much money is pushed through it, does
+//! not decide alone against two others. Pools with less than a sixty-fourth of the deepest pool's depth have no vote:
+//! many small pools cannot outvote real money.
 //!
 //! The depth of a pool is what it really takes, in the coin that already has a price, to move its price by one percent,
-//! the lesser of both ways. What an unpriced token claims to be worth plays no part, and neither does liquidity parked
-//! within a hair's breadth of the price, so that a poisoned pool has to hold real money to be heard.
+//! the lesser of both directions. The claimed value of a token without a price plays no part, and neither does
+//! liquidity parked very close to the price. So a poisoned pool has to hold real money to count.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -19,7 +22,8 @@ use super::node::WETH;
 use super::{Arrow, Graph};
 use crate::tuning::Tuning;
 
-/// What each pair takes, and pays, of its coins to move its price by one percent; by the side that is sold. And the gas of a swap.
+/// The amounts of its coins that each pair takes, and pays, to move its price by one percent, by the side that is sold;
+/// and the gas of a swap.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Depths {
     taken: Vec<[f64; 2]>,
@@ -29,7 +33,8 @@ pub(crate) struct Depths {
 }
 
 impl Depths {
-    /// These depths after some pairs' curves changed, came or went: all those that are not as they were at their place are `changed`.
+    /// Returns these depths with those of `changed` pairs computed anew: all pairs whose curves changed, or that were
+    /// added or removed.
     pub(crate) fn refreshed(&self, curves: &[Option<Arc<PairCurve>>], changed: &[u32]) -> Self {
         let mut depths = self.clone();
         depths.taken.resize(curves.len(), [0.0; 2]);
@@ -41,7 +46,7 @@ impl Depths {
         depths
     }
 
-    /// The least gas of a swap of any pair.
+    /// Returns the least gas of a swap of any pair.
     pub(crate) fn least_gas_units(&self) -> f64 {
         self.gas_units.iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -56,7 +61,7 @@ impl Depths {
     }
 }
 
-/// Wei per atomic unit, and how deep the pools behind each price are.
+/// Reference prices in wei per atomic unit, and the depth of the pools behind each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prices {
     wei_per_unit: Vec<f64>,
@@ -81,7 +86,7 @@ impl Prices {
                 let known = |to: &Arrow| prices.wei_per_unit[to.to as usize] > 0.0;
                 let arrows = graph.inner_arrows(found.token).iter().filter(|arrow| !known(arrow));
                 heap.extend(arrows.filter_map(|arrow| Candidate::across(&found, arrow, depths)));
-                // nothing else leads to an outer token, and it leads nowhere else
+                // Nothing else leads to an outer token, and it leads nowhere else.
                 let outer = graph.outer_arrows(found.token).iter().filter(|arrow| arrow.to as usize != WETH);
                 for outer in outer.filter_map(|arrow| Candidate::across(&found, arrow, depths)) {
                     let (price, depth) = (&mut prices.wei_per_unit[outer.token], &mut prices.depth_wei[outer.token]);
@@ -99,8 +104,8 @@ impl Prices {
         prices
     }
 
-    /// Prices every token again by what all its pools say: those with wrapped ether, and those with a token that has a price
-    /// without this one, be it because it was settled before or because it has a pool with wrapped ether itself.
+    /// Prices every token again by the votes of all its pools: those with wrapped ether, and those with a token whose
+    /// price does not depend on this one, because it was settled before or has a pool with wrapped ether itself.
     fn take_medians(&mut self, settled: &[usize], graph: &Graph, depths: &Depths) {
         let ether = || Candidate { depth_wei: f64::INFINITY, pair: 0, token: WETH, wei_per_unit: 1.0 };
         let mut known: Vec<Option<Candidate>> = self.wei_per_unit.iter().map(|_| None).collect();
@@ -131,14 +136,15 @@ impl Prices {
         self.wei_per_unit.get(token).copied().filter(|price| *price > 0.0)
     }
 
-    /// Whether a token's price, and the depth behind it, are what they were.
+    /// Returns whether a token's price, and the depth behind it, are unchanged.
     pub(crate) fn is_as_before(&self, before: &Self, token: usize) -> bool {
         let of =
             |prices: &Self| Some((prices.wei_per_unit.get(token)?.to_bits(), prices.depth_wei.get(token)?.to_bits()));
         of(self) == of(before)
     }
 
-    /// Every token, those with the deepest pools first. `before` has the prices and the order of the same tokens before these, where they are known.
+    /// Returns every token, those with the deepest pools first. `before` has the previous prices and order of the same
+    /// tokens, if they are known.
     pub(crate) fn deepest_first(&self, before: Option<(&Self, &[u32])>) -> Vec<u32> {
         let depth = |token: u32| self.depth_wei[token as usize];
         let order = |a: &u32, b: &u32| depth(*b).total_cmp(&depth(*a)).then(a.cmp(b));
@@ -149,7 +155,7 @@ impl Prices {
             None => (Vec::new(), all.collect()),
         };
         moved.sort_unstable_by(order);
-        // both fall: the next is the first of one of them
+        // Both lists are sorted: the next token is the first of one of them.
         let (mut kept, mut moved) = (kept.into_iter().peekable(), moved.into_iter().peekable());
         let next = || match (kept.peek(), moved.peek()) {
             (Some(a), Some(b)) if order(a, b).is_lt() => kept.next(),
@@ -164,7 +170,8 @@ impl Prices {
     }
 }
 
-/// The median price, weighted by depth; the deepest pool's where fewer than three have a say. `None` where none is heard.
+/// Returns the median price, weighted by depth, or the deepest pool's price if fewer than three pools have a vote.
+/// `None` without candidates.
 fn median(heard: &mut Vec<Candidate>) -> Option<f64> {
     heard.sort_by(|a, b| b.cmp(a));
     let (deepest, price) = heard.first().map(|first| (first.depth_wei, first.wei_per_unit))?;
@@ -196,9 +203,9 @@ impl Candidate {
         }
         let (pair, side) = (arrow.pair as usize, usize::from(arrow.side));
         let (taken, paid) = (depths.taken[pair][side], depths.paid[pair][1 - side]);
-        // A chain of pools is as deep as its shallowest.
+        // A path of pools is as deep as its shallowest.
         let depth_wei = (taken.min(paid) * known.wei_per_unit).min(known.depth_wei);
-        // The two spot rates differ by the fees alone: their geometric mean is the mid rate.
+        // The two spot rates differ only by the fees: their geometric mean is the mid rate.
         let wei_per_unit = known.wei_per_unit * (arrow.back / arrow.spot).sqrt();
         let sound = depth_wei > 0.0 && wei_per_unit > 0.0 && wei_per_unit.is_finite();
         sound.then_some(Self { depth_wei, pair: arrow.pair, token: arrow.to as usize, wei_per_unit })

@@ -1,8 +1,8 @@
 //! Prices that leave the least arbitrage, and the pools that are out of line with them.
 //!
-//! Pools out of line (stale, paused, poisoned or dust) have no say in these prices: those that a search starts from, and by which the
-//! value that a route can hold is bounded. Each such pool's figure is what it earned when it was the worst of its token, with all worse
-//! ones already removed. Routes and bounds use all pools.
+//! Pools out of line (stale, paused, poisoned or dust) do not count in these prices. A search starts from these prices,
+//! and they bound the value that a route can hold. The figure of a pool out of line is what it earned when it was the
+//! worst of its token, with all worse ones already removed. Routes and bounds use all pools.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use super::prices::Prices;
 use super::{Arrow, Graph};
 use crate::tuning::Tuning;
 
-/// See the module's text. Values are wei of ether.
+/// Standing arbitrage (see the module's text). Values are in wei of ether.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Standing {
-    /// Price of every token, wei per atomic unit; zero without one.
+    /// Price of every token, in wei per atomic unit; zero without one.
     prices: Vec<f64>,
-    /// What each pool earns at those prices.
+    /// Profit of each pair at those prices.
     profit: Vec<f64>,
-    /// What it earned when it was removed; zero for a pool that never was.
+    /// Profit of a pair when it was removed; zero for one that never was.
     out_of_line: Vec<f64>,
-    /// The pairs that earn something; rising.
+    /// The pairs that earn something, in rising order.
     earning: Vec<u32>,
 }
 
@@ -42,7 +42,8 @@ impl Standing {
         before.next(graph, curves, reference, groups, &vec![true; groups.count()])
     }
 
-    /// The same of the next block, of which only some groups are `touched`: what is found of a group depends on nothing else.
+    /// Computes the same for the next block, in which only some groups are `touched`: the result for a group depends on
+    /// nothing outside of it.
     pub(crate) fn next(
         &self,
         graph: &Graph,
@@ -77,32 +78,32 @@ impl Standing {
         state
     }
 
-    /// The price of a token that leaves the least arbitrage, wei per atomic unit; zero without one.
+    /// Returns the price of a token that leaves the least arbitrage, in wei per atomic unit; zero without one.
     pub(crate) fn price(&self, token: usize) -> f64 {
         self.prices[token]
     }
 
-    /// The same of every token.
+    /// Returns the prices of all tokens.
     pub(crate) fn prices(&self) -> &[f64] {
         &self.prices
     }
 
-    /// What a pool earns at those prices, wei.
+    /// Returns the profit of a pair at those prices, in wei.
     pub(crate) fn profit(&self, pair: usize) -> f64 {
         self.profit[pair]
     }
 
-    /// What a pool that is out of line earned when it was removed, wei; zero for one in line.
+    /// Returns the profit of a pair that is out of line when it was removed, in wei; zero for one in line.
     pub(crate) fn out_of_line(&self, pair: usize) -> f64 {
         self.out_of_line[pair]
     }
 
-    /// The pairs that earn something at those prices.
+    /// Returns the pairs that earn something at those prices.
     pub(crate) fn earning(&self) -> &[u32] {
         &self.earning
     }
 
-    /// Measures again what the pools of tokens earn whose prices moved since this was last done.
+    /// Recomputes the profits of pools of tokens whose prices moved since the last call.
     fn measure(&mut self, settle: &mut Settle<'_>) {
         let mut next = 0;
         while let Some(place) = settle.moved.take_from(next) {
@@ -122,7 +123,8 @@ impl Standing {
         self.profit[arrow.pair as usize] = curve.map_or(0.0, |curve| earned(curve, prices));
     }
 
-    /// Removes, of a group's pairs, the worst of each token that earns more than `level`; whether there was one.
+    /// Removes, of a group's pairs that earn more than `level`, the worst of each token; returns whether there were any
+    /// such pairs.
     fn remove_above(&mut self, level: f64, pairs: &[u32], settle: &mut Settle<'_>) -> bool {
         self.measure(settle);
         let is_worse = |pair: &&u32| {
@@ -135,7 +137,7 @@ impl Standing {
         let mut taken = BTreeSet::new();
         for (profit, pair) in &worst {
             let [a, b] = settle.graph.ends(*pair).map(|end| end as usize);
-            // wrapped ether is in no group: what is removed in one does not depend on another
+            // Wrapped ether is in no group: so what is removed in one group does not depend on another.
             let is_rarer = settle.graph.arrows(a).len() <= settle.graph.arrows(b).len();
             let rarer = if b == WETH || (a != WETH && is_rarer) { a } else { b };
             if taken.insert(rarer) {
@@ -148,25 +150,26 @@ impl Standing {
     }
 }
 
-/// Coordinate descent on the sum of profits: each token's price goes to where what pools pay of it balances what they take.
+/// Coordinate descent on the sum of profits: each token's price moves to where what pools pay of it balances what they
+/// take.
 struct Settle<'a> {
     graph: &'a Graph,
     curves: &'a [Option<Arc<PairCurve>>],
     reference: &'a Prices,
-    /// The tokens of a group, deepest first; and the place of each token of the groups so far in its own.
+    /// The tokens of a group, deepest first; and for each token of the groups so far, its place in its own group.
     queue: Vec<u32>,
     place: Vec<u32>,
     /// Places of tokens whose balance may be off.
     stale: Marks,
-    /// Places of tokens whose prices moved since profits were measured.
+    /// Places of tokens whose prices moved since profits were computed.
     moved: Marks,
     /// The pools of the token that is being balanced.
     live: Vec<Live>,
-    /// The change of a price, as a share, that the tokens around it answer.
+    /// The relative change of a price above which neighbouring tokens are balanced again.
     tolerance: f64,
 }
 
-/// A pool of the token that is being balanced, as its price moves.
+/// A pool of the token that is being balanced.
 #[derive(Clone, Copy)]
 struct Live {
     pair: u32,
@@ -176,7 +179,7 @@ struct Live {
     /// The pool takes the token below this price, and pays it above the next one.
     takes_below: f64,
     pays_above: f64,
-    /// Both ways by one formula; `None` for a pool of several stretches.
+    /// Formulas of both directions; `None` for a pool of several ranges.
     plain: Option<[Plain; 2]>,
 }
 
@@ -242,7 +245,7 @@ impl<'a> Settle<'a> {
                 if moved > self.tolerance {
                     state.prices[token] = after;
                     self.moved.set(place);
-                    // what a shallow token does is not felt by one with deep pools
+                    // A shallow token does not affect one with deep pools.
                     let felt = moved * self.reference.depth_wei(token) / self.tolerance;
                     for arrow in self.graph.arrows(token) {
                         if self.reference.depth_wei(arrow.to as usize) < felt {
@@ -254,14 +257,15 @@ impl<'a> Settle<'a> {
         }
     }
 
-    /// The price at which pools pay as much of a token as they take.
+    /// Finds the price at which pools pay as much of a token as they take.
     fn balance(&mut self, state: &Standing, token: usize, start: f64) -> f64 {
         self.gather(state, token);
         let here = self.excess(start);
         if here == 0.0 {
             return start;
         }
-        // What pools pay rises with the price: walk until the sign turns, then close in on where it does. Near prices trade with few pools.
+        // What pools pay rises with the price: step until the sign changes, then close in on the root. Only few pools
+        // trade near the present price.
         let step = Tuning::SETTLE_STEP;
         let factor: f64 = if here > 0.0 { 1.0 - step } else { 1.0 + step };
         let (mut near, mut far) = (start, start);
@@ -280,7 +284,8 @@ impl<'a> Settle<'a> {
             return far;
         }
         self.narrow(near, far);
-        // Chords in the logarithm of the price; an end that stays put counts half, so that both move (the Illinois rule).
+        // Regula falsi in the logarithm of the price; the value at an end that stays counts half, so that both ends
+        // move (the Illinois rule).
         let (mut near_stayed, mut far_stayed) = (false, false);
         let mut price = far;
         for _ in 0..Tuning::SETTLE_CHORDS {
@@ -308,7 +313,7 @@ impl<'a> Settle<'a> {
         price
     }
 
-    /// Forgets the pools that rest at all prices between two.
+    /// Removes the pools that trade at no price between two.
     fn narrow(&mut self, near: f64, far: f64) {
         let (low, high) = (near.min(far), near.max(far));
         self.live.retain(|pool| low < pool.takes_below || high > pool.pays_above);
@@ -326,7 +331,7 @@ impl<'a> Settle<'a> {
         }
     }
 
-    /// What the live pools pay of a token less what they take of it, at a price for it, in value.
+    /// Computes what the live pools pay of a token less what they take of it, at a price for it, in value.
     fn excess(&self, price: f64) -> f64 {
         let mut sum = 0.0;
         for pool in &self.live {
@@ -371,7 +376,8 @@ mod tests {
 
     const ETHER: u128 = 10_u128.pow(18);
 
-    /// Three tokens of four have two pools with ether, one in ten of them a third with a token that many share; the others have one pool.
+    /// Three tokens of four have two pools with ether, one in ten of them a third with a token that many share; the
+    /// others have one pool.
     fn pools() -> Vec<((u32, u32), [u128; 2])> {
         let mut pools = vec![((0, 1), [9_000 * ETHER, 9_000 * ETHER])];
         for token in 2..400_u32 {
@@ -395,7 +401,7 @@ mod tests {
             for step in 0..3 {
                 let place = (round * 131 + step * 57) % pools.len();
                 let [a, b] = &mut pools[place].1;
-                // now and then a pool is out of line by far
+                // In every third change a pool is put far out of line.
                 let by = if step == 2 { 50 } else { 101 };
                 (*a, *b) = (*a * by / 100, *b * 100 / by);
             }

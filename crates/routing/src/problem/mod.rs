@@ -1,4 +1,4 @@
-//! One request over one prepared market, in floating point.
+//! One request over one prepared market, in floating point: the form in which all stages before the exact route see it.
 
 pub(crate) mod potentials;
 pub(crate) mod reachable;
@@ -16,17 +16,17 @@ use crate::{PoolFilter, Prepared, Request, SolveError};
 
 pub(crate) use crate::prepare::NOWHERE;
 
-/// What a request supplies and what it asks for, by node.
+/// The supplies and demands of a request, by node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terms {
     /// Tokens supplied, with amounts in atomic units.
     pub(crate) supplies: Vec<(u32, f64)>,
-    /// Tokens asked for, each with the amount of it in a basket worth one unit of value.
+    /// Tokens demanded, each with its amount in a basket worth one unit of value.
     pub(crate) weights: Vec<(u32, f64)>,
 }
 
 impl Terms {
-    /// Tokens supplied or asked for, each once.
+    /// Returns the tokens supplied or demanded, each once.
     pub(crate) fn ends(&self) -> Vec<usize> {
         let mut ends: Vec<usize> = Vec::with_capacity(self.supplies.len() + self.weights.len());
         for (token, _) in self.supplies.iter().chain(&self.weights) {
@@ -37,49 +37,51 @@ impl Terms {
         ends
     }
 
-    /// What the supplies are worth at the prices of all tokens.
+    /// Computes the value of the supplies at the prices of all tokens.
     pub(crate) fn supplied_value(&self, price: &[f64]) -> f64 {
         self.supplies.iter().map(|(token, amount)| price[*token as usize] * amount).sum()
     }
 
-    /// What one unit of the basket costs at the prices of all tokens.
+    /// Computes the cost of one unit of the basket at the prices of all tokens.
     pub(crate) fn unit_price(&self, price: &[f64]) -> f64 {
         self.weights.iter().map(|(token, weight)| price[*token as usize] * weight).sum()
     }
 }
 
-/// From one token to one other, or from several to several.
+/// A request as an optimisation problem: from one token to one other, or from several to several.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem<'a> {
     pub(crate) prepared: &'a Prepared,
-    /// Nodes of the input and the output; distinct. [`NOWHERE`] where there are several: nothing flows into the one input
-    /// or out of the one output, but a flow may pass through one of several.
+    /// Nodes of the input and the output, distinct in every search. [`NOWHERE`] where there are several: nothing flows
+    /// into a single input or out of a single output, but a flow may pass through one of several.
     pub(crate) source: usize,
     pub(crate) target: usize,
-    /// Supplies and wants; for one input and one output they say the same as the fields here.
+    /// Supplies and demands; for one input and one output they repeat the fields here.
     pub(crate) terms: Terms,
-    /// Amount in, in atomic units; zero for several inputs.
+    /// Amount in, in atomic units; zero unless there is one input and one output.
     pub(crate) amount: f64,
-    /// Value of an atomic unit of the output; the unit of value is the wei where the output has a reference price.
+    /// Value of an atomic unit of the output, in wei if the output has a reference price; otherwise the output itself
+    /// is the unit of value. Zero unless there is one input and one output.
     pub(crate) price_out: f64,
     /// Value of a unit of gas.
     pub(crate) gas_price: f64,
-    /// Longest chain of pools.
+    /// Most pools of a path.
     pub(crate) hops: usize,
-    /// Pairs that may not be used, by id; empty when all may.
+    /// Whether each pair is excluded, by id; empty if none is.
     pub(crate) closed: Vec<bool>,
-    /// The tokens that searches pass through; `None` for all. Bounds are over all of them in any case.
+    /// The tokens that searches pass through; `None` for all. Bounds cover all tokens in either case.
     pub(crate) active: Option<Arc<ActiveTokens>>,
-    /// Notes the prices of bounds, for an explanation.
+    /// Records the prices of bounds, for an explanation.
     pub(crate) recorder: Option<&'a Recorder>,
 }
 
 impl<'a> Problem<'a> {
-    /// The problem of a request. Ether and wrapped ether are one node: what is asked of both is asked of it.
+    /// Builds the problem of a request. Ether and wrapped ether are one node, to which the supplies and demands of both
+    /// are added.
     ///
     /// # Errors
-    /// [`SolveError::NoReferencePrice`] where several outputs are asked for and one has no price to share values by;
-    /// [`SolveError::NoRoute`] where a token has no pools.
+    /// [`SolveError::NoReferencePrice`] if one of several outputs has no price to share values by;
+    /// [`SolveError::NoRoute`] if a token has no pools.
     pub(crate) fn new(prepared: &'a Prepared, request: &Request) -> Result<Self, SolveError> {
         let several = request.outputs.len() > 1;
         let unpriced = |token| several && prepared.reference_price(token).is_none();
@@ -89,7 +91,7 @@ impl<'a> Problem<'a> {
         let has_no_pools = |token: &TokenId| prepared.node(*token) == NOWHERE;
         let (inputs, outputs) = (request.inputs.iter().map(|(t, _)| *t), request.outputs.iter().map(|(t, _)| *t));
         if let Some(token) = outputs.clone().chain(inputs.clone()).find(has_no_pools) {
-            // Where nothing else is sold it is the output that cannot be reached.
+            // If nothing else is sold, the output is the token that cannot be reached.
             let lone = outputs.clone().next().filter(|_| inputs.len() == 1);
             return Err(SolveError::NoRoute(lone.unwrap_or(token)));
         }
@@ -116,9 +118,9 @@ impl<'a> Problem<'a> {
             amount: terms.supplies.first().filter(|_| is_pair).map_or(0.0, |(_, amount)| *amount),
             price_out: if is_pair { prepared.wei_per_unit(target).unwrap_or(1.0) } else { 0.0 },
             terms,
-            // Without a price gas cannot be weighed against the output: it counts as free.
+            // Without a price of the output, gas cannot be weighed against it: it counts as free.
             gas_price: if priced { gas_price } else { 0.0 },
-            // A chain has no more pools than a route has steps.
+            // A path has no more pools than a route has steps.
             hops: usize::from(request.max_hops).min(usize::from(request.max_steps).max(1)),
             closed: closed_pairs(prepared, &request.filter),
             active: None,
@@ -126,18 +128,18 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// Whether there is one input and one output, so that nothing flows into the one or out of the other.
+    /// Returns whether there is one input and one output, so that nothing flows into the input or out of the output.
     #[inline]
     pub(crate) fn is_pair(&self) -> bool {
         self.source != NOWHERE && self.target != NOWHERE
     }
 
-    /// An output's value per atomic unit, in the problem's unit of value.
+    /// Returns an output's value per atomic unit, in the problem's unit of value.
     pub(crate) fn reference(&self, output: u32) -> f64 {
         self.prepared.wei_per_unit(output as usize).unwrap_or(1.0)
     }
 
-    /// What a unit of the problem's value is worth at the prices of all tokens.
+    /// Computes what one unit of the problem's value costs at the prices of all tokens.
     pub(crate) fn unit_price(&self, price: &[f64]) -> f64 {
         if self.is_pair() { price[self.target] / self.price_out } else { self.terms.unit_price(price) }
     }
@@ -147,7 +149,7 @@ impl<'a> Problem<'a> {
         self.closed.is_empty() || !self.closed[pair as usize]
     }
 
-    /// The arrows from a token to inner ones that searches pass through.
+    /// Returns the arrows from a token to inner tokens that searches pass through.
     #[inline]
     pub(crate) fn ways(&self, token: usize) -> impl Iterator<Item = &Arrow> {
         let (core, others) = match &self.active {
@@ -157,7 +159,7 @@ impl<'a> Problem<'a> {
         core.iter().chain(others)
     }
 
-    /// How many pools are open.
+    /// Counts the open pools.
     pub(crate) fn open_pools(&self) -> u32 {
         if self.closed.is_empty() {
             return self.prepared.pool_count();
@@ -165,7 +167,7 @@ impl<'a> Problem<'a> {
         self.prepared.pairs().count_pools(|pair| self.is_open(pair) && self.curve(pair).is_some())
     }
 
-    /// The pools that are not open, each once.
+    /// Returns the pools that are not open, each once.
     pub(crate) fn closed_pools(&self) -> Vec<PoolId> {
         let pairs = self.prepared.pairs().list().iter().zip(0_u32..);
         let mut pools: Vec<PoolId> = pairs.filter(|(_, id)| !self.is_open(*id)).map(|(pair, _)| pair.pool).collect();
@@ -173,8 +175,8 @@ impl<'a> Problem<'a> {
         pools
     }
 
-    /// Whether coin 0, and coin 1, of a pool with these tokens may be sold: nothing flows into the input or out of the
-    /// output.
+    /// Returns whether coin 0 and coin 1 of a pool with these tokens may be sold: nothing flows into a single input or
+    /// out of a single output.
     #[inline]
     pub(crate) fn open_ways(&self, tokens: [u32; 2]) -> [bool; 2] {
         let [a, b] = tokens.map(|token| token as usize);
@@ -182,7 +184,7 @@ impl<'a> Problem<'a> {
         [may(a, b), may(b, a)]
     }
 
-    /// A pool's curve; the graph names only pools that have one.
+    /// Returns a pair's curve; every pair in the graph has one.
     #[inline]
     pub(crate) fn curve(&self, pair: u32) -> Option<&'a PairCurve> {
         self.prepared.curve(pair)
@@ -202,7 +204,7 @@ fn add(list: &mut Vec<(u32, f64)>, token: u32, amount: f64) {
     }
 }
 
-/// The pairs that a filter closes, by id; empty when it closes none.
+/// Returns whether a filter closes each pair, by id; empty if it closes none.
 fn closed_pairs(prepared: &Prepared, filter: &PoolFilter) -> Vec<bool> {
     if filter.allows_all() {
         return Vec::new();
@@ -214,7 +216,7 @@ fn closed_pairs(prepared: &Prepared, filter: &PoolFilter) -> Vec<bool> {
     prepared.pairs().list().iter().map(|pair| !allows(pair.pool)).collect()
 }
 
-/// One pair of a flow: what it takes, in floating point.
+/// One pair of a flow, with the amount that it takes, in floating point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Flow {
     pub(crate) pair: u32,

@@ -1,34 +1,39 @@
-//! How much of each token a route can hold, and how much it can still be worth.
+//! How much of each token a route can hold, and how much a unit of it can still be worth.
 //!
-//! Two sweeps over the graph, as many rounds as the route may have hops:
-//! - forwards, the best chain of marginal rates from the input: rates only fall with the amount, so no route holds more of
-//!   a token than the amount in times that product (`cap`);
-//! - backwards, the most that a unit of a token is worth at the output when at most `cap` of it moves and every pool on the
-//!   way has to earn its gas (`worth`).
+//! Two sweeps over the graph compute this, each in as many rounds as a route may have hops:
+//! - forwards, the best product of marginal rates from the input: rates only fall with the amount, so no route holds
+//!   more of a token than the amount in times that product (`cap`);
+//! - backwards, the most that a unit of a token is worth at the output if at most `cap` of it moves and every pool on
+//!   the way has to earn its gas (`worth`).
 //!
-//! At prices `worth` no pool earns more than its gas, hence `worth(input) · amount` bounds the value of every route through
-//! tokens that are active; of every route at all where all are. With several inputs a route can hold what marginal rates make of
-//! all of them; with several outputs a token is worth what it is at the best of them, gas left out, and bounds nothing.
+//! At the prices `worth` no pool earns more than its gas. So `worth(input) · amount` bounds the value of every route
+//! through active tokens, and of every route if all tokens are active. With several inputs, caps are the sums over all
+//! of them. With several outputs, a token's worth is that at the best of them, without gas, and bounds nothing.
 
 use crate::prepare::Arrow;
 use crate::problem::Problem;
 use crate::tuning::Tuning;
 
-/// See the module's text. Zero where a token cannot lie on a route, or cannot earn its gas on one.
+/// Caps and worths of all tokens (see the module's text). Zero for a token that cannot lie on a route, or cannot earn
+/// its gas on one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Potentials {
+    /// The most of each token that a route can hold, in atomic units.
     pub(crate) cap: Vec<f64>,
+    /// The most that a unit of each token is worth at the output, net of the gas of remaining pools; without gas if
+    /// there are several ends.
     pub(crate) worth: Vec<f64>,
-    /// What a unit of each token is worth at each of several outputs; empty for a pair, where `worth` says it.
+    /// Worth of a unit of each token at each of several outputs; empty for a pair, where `worth` has it.
     towards: Vec<Vec<f64>>,
-    /// What a unit of each token is worth where at most so many pools are still to come, by that number; empty where that is not known.
+    /// Worth of a unit of each token if at most so many pools remain, by that number; empty if it was not kept.
     layers: Vec<Vec<f64>>,
+    /// Share of the gas that the worths account for.
     gas_share: f64,
 }
 
 impl Potentials {
-    /// `gas_share` scales the gas that pools have to earn: below 1 the worths stay bounds, and stay positive for a trade
-    /// that is worth less than its gas.
+    /// Computes the potentials. `gas_share` scales the gas that pools have to earn: below 1 the worths are still
+    /// bounds, and stay positive for a trade that is worth less than its gas.
     pub(crate) fn new(problem: &Problem<'_>, gas_share: f64) -> Self {
         if !problem.is_pair() {
             return Self::of_several(problem);
@@ -52,37 +57,37 @@ impl Potentials {
         Self { cap, worth, towards, layers: Vec::new(), gas_share: 0.0 }
     }
 
-    /// What a unit of each token is worth at an output, by its position among the weights.
+    /// Returns the worth of a unit of each token at an output, given by its position among the weights.
     pub(crate) fn towards(&self, output: usize) -> &[f64] {
         self.towards.get(output).unwrap_or(&self.worth)
     }
 
-    /// Of caps and worths worked out elsewhere, the latter without gas.
+    /// Builds potentials from given caps and worths, the latter without gas.
     pub(crate) fn of_parts(cap: Vec<f64>, worth: Vec<f64>) -> Self {
         Self { cap, worth, towards: Vec::new(), layers: Vec::new(), gas_share: 0.0 }
     }
 
-    /// What a unit of each token is worth where at most so many pools are still to come.
+    /// Returns the worth of a unit of each token if at most so many pools remain.
     #[inline]
     pub(crate) fn within(&self, pools: usize) -> &[f64] {
         self.layers.get(pools).unwrap_or(&self.worth)
     }
 
-    /// The share of the gas that the worths leave out.
+    /// Returns the share of the gas that the worths leave out.
     pub(crate) fn gas_left_out(&self) -> f64 {
         1.0 - self.gas_share
     }
 
-    /// The bound that the potentials themselves are, over routes through tokens that are active.
+    /// Computes the bound that the worths give by themselves, over routes through active tokens.
     pub(crate) fn bound(&self, problem: &Problem<'_>) -> f64 {
         self.worth[problem.source] * problem.amount
     }
 
-    /// Of a pair, with the caps tightened by what the first pools lose to slippage, whatever route is taken. `known` are those of the whole
-    /// amount over the same pools, where they are at hand.
+    /// Computes the potentials of a pair, with caps tightened by the slippage that the first pools cause on any route.
+    /// `known` are those of the whole amount over the same pools, if they are at hand.
     pub(crate) fn with_first_slippage(problem: &Problem<'_>, known: Option<&Self>) -> Self {
         let effective = effective_amount(problem);
-        // Caps grow with the amount: over the same tokens those of another amount tell them.
+        // Caps are proportional to the amount: over the same tokens they follow from those of another amount.
         let known = known.filter(|known| problem.active.is_none() && known.gas_share == 1.0);
         if let Some(known) = known.filter(|_| effective >= problem.amount) {
             return Self { cap: known.cap.clone(), worth: known.worth.clone(), gas_share: 1.0, ..Self::default() };
@@ -99,8 +104,8 @@ impl Potentials {
         Self { cap, worth, towards: Vec::new(), layers, gas_share: 1.0 }
     }
 
-    /// Tightens the caps to a value that no route better than the one known can hold, at the given prices; then the worths.
-    /// `false` if nothing got tighter.
+    /// Tightens the caps to the value that a route better than the incumbent can hold, at the given prices, and then
+    /// the worths. Returns `false` if nothing got tighter.
     pub(crate) fn tighten(&mut self, problem: &Problem<'_>, held_value: f64, price: impl Fn(usize) -> f64) -> bool {
         let mut tighter = false;
         for (token, cap) in self.cap.iter_mut().enumerate() {
@@ -119,8 +124,9 @@ impl Potentials {
         tighter
     }
 
-    /// Prices to start from: for a pair between the worths and the dearest prices that go with the input's worth, where irrelevant
-    /// pools are well inside their bands; for several ends those without arbitrage.
+    /// Returns prices to start from. For a pair they lie between the worths and the highest prices that go with the
+    /// input's worth, so that irrelevant pools are well inside their no-trade bands; for several ends they are prices
+    /// without arbitrage.
     pub(crate) fn start_prices(&self, problem: &Problem<'_>) -> Vec<f64> {
         if !problem.is_pair() {
             return self.standing_prices(problem);
@@ -140,7 +146,8 @@ impl Potentials {
         price
     }
 
-    /// Prices without arbitrage, and where there are none what marginal rates say; scaled so that the basket costs one.
+    /// Returns prices without arbitrage, or worths at marginal rates where there are none, scaled so that the basket
+    /// costs one.
     fn standing_prices(&self, problem: &Problem<'_>) -> Vec<f64> {
         let standing = problem.prepared.standing();
         let known = |token: usize| Some(standing.price(token)).filter(|price| *price > 0.0);
@@ -155,7 +162,7 @@ impl Potentials {
     }
 }
 
-/// The most of each token that an amount of an input can become at marginal rates.
+/// Computes the most of each token that an amount of an input can become at marginal rates.
 fn caps(problem: &Problem<'_>, input: usize, amount: f64, through: Through) -> Vec<f64> {
     let mut cap = vec![0.0; problem.prepared.graph().token_count()];
     cap[input] = amount * Tuning::OUTWARD;
@@ -171,7 +178,8 @@ fn caps(problem: &Problem<'_>, input: usize, amount: f64, through: Through) -> V
     cap
 }
 
-/// The input that would, at marginal rates, give what the input's pools together can give: `max Σ f(x)/rate, Σ x = amount`.
+/// Computes the input that would give, at marginal rates, what the input's pools can give together:
+/// `max Σ f(x)/rate, Σ x = amount`.
 fn effective_amount(problem: &Problem<'_>) -> f64 {
     let arrows = problem.prepared.graph().arrows(problem.source);
     let pools = || arrows.iter().filter(|arrow| arrow.spot > 0.0 && problem.is_open(arrow.pair));
@@ -179,7 +187,7 @@ fn effective_amount(problem: &Problem<'_>) -> f64 {
     if pools().count() > Tuning::FIRST_SLIPPAGE_POOLS {
         return least;
     }
-    // Any multiplier bounds the maximum from above; halve towards the best one.
+    // Any multiplier bounds the maximum from above; bisect towards the best one.
     let (mut low, mut high) = (0.02_f64, 1.0_f64);
     for _ in 0..18 {
         let multiplier = (low * high).sqrt();
@@ -197,7 +205,8 @@ fn effective_amount(problem: &Problem<'_>) -> f64 {
     least
 }
 
-/// The largest price of each token at which no pool on the way from the input, priced `start`, earns its gas.
+/// Computes the largest price of each token at which no pool on the way from the input, priced at `start`, earns its
+/// gas.
 fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     let (source, target) = (problem.source, problem.target);
     let mut cost = vec![f64::INFINITY; cap.len()];
@@ -226,7 +235,8 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     cost
 }
 
-/// The most that a unit of each token is worth at the output, in all and by how many pools are still to come at most.
+/// Computes the most that a unit of each token is worth at the output: overall, and by the number of remaining pools if
+/// that is kept.
 fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> (Vec<f64>, Vec<Vec<f64>>) {
     let (source, target) = (problem.source, problem.target);
     let mut worth = vec![0.0; cap.len()];
@@ -261,7 +271,7 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> 
     (worth, layers)
 }
 
-/// What a unit of each token is worth at a token of value `price`, at marginal rates.
+/// Computes the worth of a unit of each token at marginal rates, at a token of value `price`.
 pub(crate) fn worths_at(problem: &Problem<'_>, output: usize, price: f64, hops: usize) -> Vec<f64> {
     let mut worth = vec![0.0; problem.prepared.graph().token_count()];
     worth[output] = price;
@@ -278,25 +288,27 @@ pub(crate) fn worths_at(problem: &Problem<'_>, output: usize, price: f64, hops: 
     worth
 }
 
-/// Which tokens a sweep passes through.
+/// The tokens that a sweep passes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Through {
     All,
     Active,
 }
 
-/// From where to where a sweep goes.
+/// The start and the ends of a sweep.
 struct Way<'a> {
     start: usize,
     /// Inputs or outputs at the other side, with their amounts.
     ends: &'a [(u32, f64)],
-    /// The lone one of them, which nothing passes through.
+    /// The single one of them, which nothing passes through.
     lone: usize,
 }
 
-/// Relaxes arrows round by round from the first token, through inner tokens, to the ends. `relax` works a value out from those before the
-/// round, and says whether the token at the arrow's other side improved. The last round of a pair leads to its end only: from any other
-/// token none is left to go on. Gives the values before each round where they are to be kept.
+/// Relaxes arrows round by round from the start, through inner tokens, to the ends.
+///
+/// `relax` computes a value from those before the round, and returns whether the token at the arrow's other side
+/// improved. The last round of a pair leads only to its end, because no hop remains from any other token. Returns the
+/// values before each round, if they are to be kept.
 fn sweep(
     problem: &Problem<'_>,
     through: Through,
@@ -307,11 +319,11 @@ fn sweep(
     mut relax: impl FnMut(&[f64], &mut [f64], usize, &Arrow) -> bool,
 ) -> Vec<Vec<f64>> {
     let graph = problem.prepared.graph();
-    // The round before which each token improved last.
+    // The round before which each token last improved.
     let mut fresh = vec![u8::MAX; graph.token_count()];
     fresh[way.start] = 0;
     let mut layers: Vec<Vec<f64>> = Vec::with_capacity(if is_kept { hops + 1 } else { 0 });
-    // The values before a round; what a round improves is taken over behind it.
+    // The values before a round; tokens that a round improves are copied over before the next.
     let (mut before, mut improved) = (values.to_vec(), Vec::new());
     let (mut frontier, mut next) = (vec![way.start], Vec::new());
     for (round, hop) in (0_u8..u8::MAX - 1).zip(1..=hops) {
@@ -340,7 +352,7 @@ fn sweep(
             }
         }
         for end in way.ends.iter().map(|(end, _)| *end as usize).filter(|end| is_last || !graph.is_inner(*end)) {
-            // Arrows into an end are found from its side.
+            // Arrows into an end are found from the end's own list.
             for arrow in graph.arrows(end) {
                 let x = arrow.to as usize;
                 let is_fresh = fresh[x] == round || (fresh[x] == round + 1 && frontier.contains(&x));
@@ -377,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_search_prices_no_pool_behind_which_the_output_is_too_far() {
-        // 1 – 0 – 2 – 3 – 4, and a crowd around 0 that leads back to it.
+        // 1 – 0 – 2 – 3 – 4, and many tokens around 0 that lead only back to it.
         let deep = [10_000 * ETHER; 2];
         let crowd = (5..200).flat_map(|n| [((0, n), deep), ((0, n), deep)]);
         let line = [((1, 0), deep), ((0, 2), deep), ((2, 3), deep), ((3, 4), deep)];
@@ -389,7 +401,7 @@ mod tests {
             assert!(potentials.within(left)[at] > 0.0 && potentials.within(left - 1)[at] == 0.0, "{position}");
         }
         assert_eq!(potentials.within(3)[token(5).index()], 0.0);
-        // Of four hundred pools the four on the way are priced.
+        // Of four hundred pools only the four on the way are priced.
         let found = path::best_paths_within(&problem, &potentials, 1e18, &Support::default(), 1, 4);
         assert_eq!(found.first().map(|path| path.flows.len()), Some(4));
     }

@@ -3,7 +3,7 @@
 use crate::prepare::Arrow;
 use crate::problem::Problem;
 
-/// Whether each token lies on a chain from an input to an output that is short enough, through open pools.
+/// Returns whether each token lies on a short enough path of open pools from an input to an output.
 pub(crate) fn reachable(problem: &Problem<'_>) -> Vec<bool> {
     let tokens = |list: &[(u32, f64)]| list.iter().map(|(token, _)| *token as usize).collect::<Vec<_>>();
     let (inputs, outputs) = (tokens(&problem.terms.supplies), tokens(&problem.terms.weights));
@@ -13,7 +13,7 @@ pub(crate) fn reachable(problem: &Problem<'_>) -> Vec<bool> {
     ahead.iter().zip(&behind).map(within).collect()
 }
 
-/// Fewest pools from an input to each token.
+/// Computes the fewest pools from an input to each token.
 pub(crate) fn hops_ahead(problem: &Problem<'_>) -> Vec<u16> {
     let tokens = |list: &[(u32, f64)]| list.iter().map(|(token, _)| *token as usize).collect::<Vec<_>>();
     distances(problem, &tokens(&problem.terms.supplies), &tokens(&problem.terms.weights), true)
@@ -21,9 +21,9 @@ pub(crate) fn hops_ahead(problem: &Problem<'_>) -> Vec<u16> {
 
 const FAR: u16 = u16::MAX / 2;
 
-/// Fewest pools from the nearest of `starts` to each token, or from each token to the nearest; never through a lone input or a lone
-/// output. Each round looks at the tokens that are left, not at the arrows of those reached before: most have a neighbour
-/// among the first.
+/// Computes the fewest pools from the nearest of `starts` to each token, or from each token to the nearest; never
+/// through a single input or a single output. Each round scans the tokens not yet reached, not the arrows of those
+/// reached before: most have a neighbour among the first, so that this is less work.
 fn distances(problem: &Problem<'_>, starts: &[usize], ends: &[usize], forwards: bool) -> Vec<u16> {
     let graph = problem.prepared.graph();
     let lone = if forwards { problem.target } else { problem.source };
@@ -53,7 +53,7 @@ fn distances(problem: &Problem<'_>, starts: &[usize], ends: &[usize], forwards: 
             break;
         }
     }
-    // An outer token can be an end, and nothing else.
+    // An outer token can only be an end.
     for end in ends.iter().copied().filter(|end| !graph.is_inner(*end)) {
         let before = graph.arrows(end).iter().filter(|arrow| pays(arrow)).map(|arrow| distance[arrow.to as usize]);
         let least = before.min().unwrap_or(FAR).saturating_add(1);
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn only_tokens_on_a_chain_that_is_short_enough_are_reachable() {
         const ETHER: u128 = 10_u128.pow(18);
-        // 1 – 2 – 3 – 4, the detour 2 – 5 – 6 – 3, and 7 that leads nowhere; 0 is apart.
+        // 1 – 2 – 3 – 4, the detour 2 – 5 – 6 – 3, and 7 that leads nowhere; 0 has no pools.
         let line = [(1, 2), (2, 3), (3, 4), (2, 5), (5, 6), (6, 3), (2, 7)];
         let market = prepared(&line.map(|ends| (ends, [ETHER; 2])));
         let mut problem = problem(&market, token(1), U256::from(ETHER), token(4));

@@ -1,13 +1,13 @@
-//! The pools that a flow uses, and what leads to what through them.
+//! The pools that a flow uses, and which tokens lead to which through them.
 
 use crate::problem::Flow;
 
-/// A set of flows, one per pool, that forms no cycle.
+/// A set of flows, one per pool, without a cycle.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Support {
     flows: Vec<Flow>,
     tokens: Vec<u32>,
-    /// For each token a bit set of the tokens that it leads to; one word of 64 tokens, more are not taken.
+    /// For each token the set of tokens that it leads to, as bits; at most 64 tokens fit.
     reach: Vec<u64>,
 }
 
@@ -20,29 +20,29 @@ impl Support {
         self.flows.len()
     }
 
-    /// Whether any pool is used.
+    /// Returns whether no pool is used.
     pub(crate) fn is_empty(&self) -> bool {
         self.flows.is_empty()
     }
 
-    /// The tokens that flows come from or go to.
+    /// Returns the tokens that flows come from or go to.
     pub(crate) fn tokens(&self) -> &[u32] {
         &self.tokens
     }
 
-    /// What a pool already takes.
+    /// Returns the amount that a pool already takes.
     #[inline]
     pub(crate) fn amount_in(&self, pair: u32) -> Option<f64> {
         self.flows.iter().find(|flow| flow.pair == pair).map(|flow| flow.amount_in)
     }
 
-    /// Whether the pool is used the other way.
+    /// Returns whether the pool is used in the other direction.
     #[inline]
     pub(crate) fn opposes(&self, pair: u32, side: u8) -> bool {
         self.flows.iter().any(|flow| flow.pair == pair && flow.side != side)
     }
 
-    /// Whether value can flow from one token to another.
+    /// Returns whether value can flow from one token to another.
     #[inline]
     pub(crate) fn leads(&self, from: u32, to: u32) -> bool {
         match (self.position(from), self.position(to)) {
@@ -55,7 +55,8 @@ impl Support {
         self.tokens.iter().position(|known| *known == token)
     }
 
-    /// The support with a chain added; `None` if that makes a cycle, a chain longer than `hops`, or too many tokens.
+    /// Returns the support with a path added; `None` if that makes a cycle, a path longer than `hops`, or too many
+    /// tokens.
     pub(crate) fn with(&self, chain: &[Flow], hops: usize) -> Option<Self> {
         let mut next = self.clone();
         for flow in chain {
@@ -77,7 +78,7 @@ impl Support {
         (next.longest_chain() <= hops).then_some(next)
     }
 
-    /// Works out what leads to what; `None` on a cycle.
+    /// Computes which tokens lead to which; `None` on a cycle.
     fn close(&mut self) -> Option<()> {
         self.reach = vec![0; self.tokens.len()];
         loop {
@@ -102,12 +103,12 @@ impl Support {
     }
 }
 
-/// The most pools in a row; a cycle counts as more than any limit.
+/// Computes the most pools in a row; a cycle counts as more than any limit.
 pub(crate) fn longest_chain(flows: &[Flow]) -> usize {
     chain_lengths(flows).map_or(usize::MAX, |lengths| lengths.into_iter().max().unwrap_or(0))
 }
 
-/// For each flow, the most pools in a row that it is one of; `None` on a cycle.
+/// Computes for each flow the length of the longest path through it, in pools; `None` on a cycle.
 pub(crate) fn chain_lengths(flows: &[Flow]) -> Option<Vec<usize>> {
     let mut tokens: Vec<u32> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
     tokens.sort_unstable();
@@ -120,7 +121,7 @@ pub(crate) fn chain_lengths(flows: &[Flow]) -> Option<Vec<usize>> {
     }
     let mut leaving: Vec<usize> = (0..flows.len()).collect();
     leaving.sort_unstable_by_key(|k| ends[*k].0);
-    // Token by token, each after all that lead to it.
+    // Each token comes after all that lead to it.
     let mut ahead = vec![0_usize; tokens.len()];
     let mut ready: Vec<usize> = (0..tokens.len()).filter(|token| waiting[*token] == 0).collect();
     let mut order = Vec::with_capacity(flows.len());

@@ -1,46 +1,46 @@
-//! How little any route could sell for an amount: the certificate of a purchase (`docs/internals/certificate.md`).
+//! The least that any route could sell for an amount: the certificate of a purchase (`docs/internals/certificate.md`).
 
 use braid_primitives::U256;
 
 use super::wanted::Purchase;
 use crate::{Certificate, Excluded, Prepared, Request, Route, Solution, Uncertified, Witness, explain};
 
-/// What floating point may have rounded in a bound, as a share of it.
+/// Most that floating point may have rounded in a bound, as a share of it.
 const ROUNDED: f64 = 1e-12;
 
-/// What is known of every route that sells at most an amount: at the dual prices, its output less its gas, and what it leaves of the
-/// amount, are together worth at most `value_wei`.
+/// A bound on every route that sells at most an amount: at the dual prices, its output less its gas, plus the part of
+/// the amount that it does not sell, are together worth at most `value_wei`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputBound {
     /// The amount.
     sold: U256,
-    /// The bound, wei.
+    /// The bound, in wei.
     value_wei: f64,
-    /// Dual price of the input, wei per atomic unit.
+    /// Dual price of the input, in wei per atomic unit.
     price_wei: f64,
-    /// Value of the output that is bought, wei.
+    /// Value of the output that is bought, in wei.
     output_wei: f64,
-    /// What a unit of gas costs, in wei; 0 where the bound takes it as free.
+    /// Price of a unit of gas, in wei; 0 if the bound counts gas as free.
     gas_price_wei: u64,
     pools_covered: u32,
     excluded: Excluded,
 }
 
-/// How close to the least a purchase is.
+/// How close a purchase is to the least input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputCertificate {
-    /// No route over the covered pools buys the amount for less of the input, unless its gas costs more than it saves.
+    /// Least input: no route over the covered pools buys the amount for less, unless its gas costs more than it saves.
     pub least_amount_in: U256,
-    /// The same as values. What is not sold counts at the input's dual price; `gap_bps` is the share of the input between what is sold and
-    /// the least.
+    /// The same as values. The part that is not sold counts at the input's dual price; `gap_bps` is the difference
+    /// between what is sold and the least input, as a share of what is sold.
     pub certificate: Certificate,
 }
 
 impl InputBound {
-    /// The certificate of a route that buys the amount for an input.
+    /// Computes the certificate of a route that buys the amount for an input.
     ///
     /// # Errors
-    /// [`Uncertified::NoBound`] where values are beyond what floating point holds.
+    /// [`Uncertified::NoBound`] if values are beyond the range of floating point.
     #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
     pub fn certificate(&self, amount_in: U256, route: &Route) -> Result<InputCertificate, Uncertified> {
         let gas_wei = route.gas_units() as f64 * self.gas_price_wei as f64;
@@ -57,8 +57,8 @@ impl InputBound {
     }
 }
 
-/// The bound from the prices of the last sale's certificate; where that has none, since the trade is worth less than its gas, from those of
-/// a sale whose gas is free.
+/// Computes the bound from the prices of the last sale's certificate. If those give none, because the trade is worth
+/// less than its gas, uses the prices of a sale whose gas is free.
 pub(super) fn input_bound(
     prepared: &Prepared,
     purchase: &Purchase<'_>,
@@ -94,7 +94,7 @@ pub(super) fn input_bound(
     (found.ok_or(Uncertified::NoBound), None)
 }
 
-/// The bound where ether becomes wrapped ether or back: nothing else is worth looking at.
+/// Returns the bound for ether to wrapped ether or back, which no other route can improve.
 fn one_to_one(prepared: &Prepared, purchase: &Purchase<'_>, request: &Request) -> Option<InputBound> {
     let ((input, _), (output, _)) = (request.inputs.first()?, request.outputs.first()?);
     let worth = f64::from(purchase.amount);

@@ -1,4 +1,4 @@
-//! A purchase along one chain of pools: exactly the amount is bought, the last pool first.
+//! A purchase along one path of pools: exactly the amount is bought, computed from the last pool backwards.
 
 use braid_market::Market;
 use braid_primitives::{ExecutionBlock, U256};
@@ -7,8 +7,8 @@ use braid_protocols::Product;
 use super::wanted::Purchase;
 use crate::{Prepared, Route, SimplePlan, Step};
 
-/// The cheapest route that buys exactly the amount along one chain of pools that the proxy can buy from, and its input. `near` is the best
-/// route of any form, with what it sells.
+/// Finds the cheapest route that buys exactly the amount along one path of pools that the proxy can buy from, and
+/// returns it with its input. `near` is the best route of any form, with its input.
 pub fn along_one_chain(
     prepared: &Prepared,
     purchase: &Purchase<'_>,
@@ -26,8 +26,8 @@ pub fn along_one_chain(
     exact.min_by(|a, b| cost(a).total_cmp(&cost(b)))
 }
 
-/// The amounts and the gas of a chain's steps when exactly so much is bought. `None` for a route that splits or meets a pool twice, and where the proxy
-/// cannot buy from a pool.
+/// Computes the amounts and the gas of a path's steps for buying an exact amount. `None` for a route that splits or
+/// uses a pool twice, and if the proxy cannot buy from a pool.
 pub fn buy_along(market: &Market, at: &ExecutionBlock, route: &Route, amount: U256) -> Option<(U256, Route)> {
     let mut wanted = amount;
     let mut steps: Vec<Step> = Vec::with_capacity(route.steps.len());
@@ -38,7 +38,7 @@ pub fn buy_along(market: &Market, at: &ExecutionBlock, route: &Route, amount: U2
         }
         let pool = market.pool(step.pool)?;
         let amount_in = pool.amount_in_for(step.coin_in, step.coin_out, wanted).ok()?;
-        // a sale of what is asked crosses the same ticks
+        // A sale of the computed input crosses the same ticks.
         let gas_units = pool.swap(at, step.coin_in, step.coin_out, amount_in).ok()?.gas_units;
         steps.push(Step { amount_in, amount_out: wanted, gas_units, ..step.clone() });
         wanted = amount_in;

@@ -1,4 +1,4 @@
-//! A route with its pools and shares fixed, run for other inputs.
+//! A route with fixed pools and shares, run for other inputs.
 
 use braid_market::Market;
 use braid_primitives::{ExecutionBlock, TokenId, U256};
@@ -6,7 +6,8 @@ use braid_primitives::{ExecutionBlock, TokenId, U256};
 use super::wanted::Purchase;
 use crate::{Instruction, Machine, Prepared, Request, Route};
 
-/// Most runs of one search. Every third halves what is left of 128 bits, so that a search ends before.
+/// Most runs of one search. Every third halves the remaining interval of at most 128 bits, so that a search ends
+/// before.
 const MAX_RUNS: usize = 400;
 
 /// Most runs until a plan makes enough.
@@ -29,7 +30,7 @@ struct Point {
 }
 
 impl<'m> FixedPlan<'m> {
-    /// The plan of a route of one input and one output.
+    /// Takes the plan from a route of one input and one output.
     pub(super) fn of(prepared: &'m Prepared, trade: &Request, route: &Route) -> Option<Self> {
         let (input, output) = (trade.inputs.first()?.0, trade.outputs.first()?.0);
         let steps = route.steps.iter();
@@ -44,15 +45,15 @@ impl<'m> FixedPlan<'m> {
         Some(Self { market: prepared.market(), at: trade.at, input, output, instructions })
     }
 
-    /// Runs the plan; `None` where a pool refuses.
+    /// Runs the plan; `None` if a pool refuses its amount.
     pub(super) fn run(&self, sold: U256) -> Option<Route> {
         let mut machine = Machine::new(self.market, self.at, &[(self.input, sold)]);
         let steps = self.instructions.iter().map(|step| machine.run(*step).ok()).collect::<Option<Vec<_>>>()?;
         Some(Route { steps, amounts_out: vec![machine.ledger().at_hand(self.output)] })
     }
 
-    /// The least input for which the plan buys the amount, from a run that is known: one atomic unit less does not buy it. `None` where no
-    /// input does.
+    /// Finds the least input for which the plan buys the amount, starting from a known run: one atomic unit less does
+    /// not buy it. `None` if no input does.
     pub(super) fn least_input(&self, purchase: &Purchase<'_>, sold: U256, known: &Route) -> Option<(U256, Route)> {
         let point = |sold, route: &Route| Point { sold, made: route.amounts_out.first().copied().unwrap_or_default() };
         let mut high = (point(sold, known), known.clone());
@@ -62,7 +63,7 @@ impl<'m> FixedPlan<'m> {
                 break;
             }
             low = high.0;
-            // half a percent beyond the proportion, since larger inputs pay less
+            // Half a percent above the proportional amount, because larger inputs get worse rates.
             let larger = low.sold.checked_mul(purchase.amount)?.checked_div(low.made)?.max(low.sold);
             let larger = larger.checked_add(larger / U256::from(200))?.checked_add(U256::ONE)?;
             let route = self.run(larger)?;
@@ -78,7 +79,7 @@ impl<'m> FixedPlan<'m> {
             }
             let guess = match turn % 3 {
                 0 => towards(low, high.0, purchase.amount),
-                // as far below the last guess as that was below the one before: its error is less
+                // As far below the last guess as that was below the one before, because its error is smaller.
                 1 => high.0.sold.saturating_sub(fell.max(U256::ONE)),
                 _ => low.sold + (high.0.sold - low.sold) / U256::from(2),
             };
@@ -89,7 +90,7 @@ impl<'m> FixedPlan<'m> {
                     high = (point(guess, &route), route);
                 }
                 Some(route) => low = point(guess, &route),
-                // too little for a step
+                // Too little for a step.
                 None => low = Point { sold: guess, made: low.made },
             }
         }
@@ -97,7 +98,7 @@ impl<'m> FixedPlan<'m> {
     }
 }
 
-/// Where the straight line between two points makes the amount.
+/// Returns the input at which the straight line between two points makes the amount, and one atomic unit more.
 fn towards(low: Point, high: Point, amount: U256) -> U256 {
     let (width, rise) = (high.sold - low.sold, high.made.saturating_sub(low.made));
     let wanted = amount.saturating_sub(low.made);

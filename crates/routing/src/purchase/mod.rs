@@ -1,8 +1,8 @@
 //! Exact output: the least input that buys an amount.
 //!
-//! Solves of sales lead to it. A sale of about the right amount plans a route; the plan, its shares fixed, is then run in integers for the
-//! least input that makes the amount; and a sale of that input plans again. What a plan is off at an amount near its own is of second
-//! order, so that two solves are nearly always enough.
+//! It is found by solving sales. A sale of about the right amount plans a route. That plan, with fixed shares, is then
+//! run in integers for the least input that makes the amount; and a sale of that input is planned again. The error of a
+//! plan at an amount near its own is of second order, so that two solves are nearly always enough.
 
 mod bound;
 mod chain;

@@ -7,13 +7,13 @@ use super::fixed_plan::FixedPlan;
 use super::wanted::Purchase;
 use crate::{Prepared, Request, Route, Solution, SolveError, Uncertified, Witness, explain, solve};
 
-/// Most solves of sales for one purchase, but for one more for its bound.
+/// Most solves of sales for one purchase, apart from one more for its bound.
 const MAX_SOLVES: usize = 8;
 
-/// Two inputs that differ by less than one part in so many are planned alike.
+/// Two inputs that differ by less than one part in so many have the same plan.
 const SETTLED_PART: U256 = U256::from_limbs([10_000, 0, 0, 0]);
 
-/// How much more is sold where an amount was too small to be planned.
+/// Factor by which more is sold if an amount was too small to plan.
 const LARGER: U256 = U256::from_limbs([1_024, 0, 0, 0]);
 
 /// A route that buys the amount.
@@ -21,23 +21,23 @@ const LARGER: U256 = U256::from_limbs([1_024, 0, 0, 0]);
 pub struct Bought {
     /// The route; it makes at least the amount.
     pub route: Route,
-    /// The least that its plan sells for that, in atomic units.
+    /// The least that its plan sells for the amount, in atomic units.
     pub amount_in: U256,
-    /// How little any route could sell.
+    /// The least that any route could sell.
     pub bound: Result<InputBound, Uncertified>,
-    /// The prices of that bound, where a third party can work it out again.
+    /// The prices of that bound, if a third party can recompute it.
     pub witness: Option<Witness>,
-    /// How many pools the last solve looked at.
+    /// Number of pools that the last solve considered.
     pub pools_visited: u32,
-    /// How many solves it took.
+    /// Number of solves.
     pub solves: usize,
 }
 
 impl Bought {
-    /// The purchase along the plan of a route, without a search and a bound: `None` unless the plan buys the amount for this input, and not for
-    /// one atomic unit less.
+    /// Returns the purchase along the plan of a route, without a search and a bound; `None` unless the plan buys the
+    /// amount for this input, and not for one atomic unit less.
     ///
-    /// A search is not repeated, since shares are rounded: there may be several such inputs, a few units apart.
+    /// A search is not repeated: because shares are rounded, there may be several such inputs, a few units apart.
     pub fn along(prepared: &Prepared, purchase: &Purchase<'_>, amount_in: U256, route: &Route) -> Option<Self> {
         let plan = FixedPlan::of(prepared, purchase.trade, route)?;
         let buys = |amount_in| plan.run(amount_in).filter(|route| purchase.is_met_by(route));
@@ -63,11 +63,11 @@ struct Planned {
 /// Finds the route that buys an amount for the least input and gas.
 ///
 /// # Errors
-/// [`SolveError`] as [`solve`]; [`SolveError::InsufficientLiquidity`] where the market does not pay the amount.
+/// [`SolveError`] as for [`solve`]; [`SolveError::InsufficientLiquidity`] if the market does not pay the amount.
 pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, SolveError> {
     let mut next = first_input(prepared, purchase);
     let (mut best, mut last): (Option<(U256, Route, f64)>, Option<Planned>) = (None, None);
-    // inputs that are known to be too little, and too much for the market
+    // Inputs that are known to be too small, and too large for the market.
     let (mut little, mut much) = (U256::ZERO, None::<U256>);
     let mut failure = SolveError::InsufficientLiquidity;
     let mut solves = 0;
@@ -75,7 +75,7 @@ pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, Solve
         solves += 1;
         let sold = next;
         let request = purchase.sale_of(sold);
-        // the first plan is nearly always planned again, with prices for a bound
+        // The first plan is nearly always planned again, then with prices for a bound.
         let solved = match solves {
             1 => solve(prepared, &request).map(|solution| (solution, None)),
             _ => explain(prepared, &request),
@@ -129,7 +129,7 @@ pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, Solve
     Ok(Bought { route, amount_in, bound, witness, pools_visited: solution.pools_visited, solves })
 }
 
-/// About the input: what the amount is worth at reference prices, or what it would be sold for.
+/// Estimates the input: the amount's value at reference prices, or what a sale of it in the other direction pays.
 fn first_input(prepared: &Prepared, purchase: &Purchase<'_>) -> U256 {
     let ([(input, _)], [(output, _)]) = (purchase.trade.inputs.as_slice(), purchase.trade.outputs.as_slice()) else {
         return U256::ONE;
@@ -153,7 +153,7 @@ fn middle(low: U256, high: U256) -> U256 {
     (low + high.saturating_sub(low) / U256::from(2)).max(U256::ONE)
 }
 
-/// `amount · wanted / made`, and a sixteenth more.
+/// Computes `amount · wanted / made`, plus a sixteenth.
 fn scaled(amount: U256, wanted: U256, made: U256) -> U256 {
     let scaled = amount.saturating_mul(wanted) / made.max(U256::ONE);
     scaled.saturating_add(scaled / U256::from(16))

@@ -1,4 +1,4 @@
-//! Cholesky factors of a symmetric matrix stored by the lower rows of its envelope.
+//! Cholesky factors of a symmetric matrix that is stored by the rows of its lower envelope.
 
 /// Row-major `n × n` storage, of which row `i` uses columns `first[i]..=i`.
 #[derive(Clone, Debug, Default)]
@@ -8,7 +8,8 @@ pub(crate) struct Factor {
 }
 
 impl Factor {
-    /// Factors the leading `size` rows of the matrix that `entry(i, j)` gives; `false` if it is not positive definite.
+    /// Factors the leading `size` rows of the matrix that `entry(i, j)` gives; returns `false` if it is not positive
+    /// definite.
     pub(crate) fn compute(
         &mut self,
         n: usize,

@@ -1,10 +1,11 @@
-//! The prices by pools still to come at which the dual of a pair is least ([`Layers`] says what it is), and questions about pools.
+//! Minimises the dual by remaining pools of a pair (see [`Layers`]), and branches on pools.
 //!
-//! Every route uses a pool or it does not: where it does, the pool's gas is paid in full; where it does not, the pool earns nothing. The
-//! larger of both bounds holds for every route. The pools to ask about are those that the dual uses in part.
+//! Every route uses a pool or does not. If it does, the pool's gas is paid in full; if it does not, the pool earns
+//! nothing. The larger of both bounds holds for every route. The pools to branch on are those that the dual uses in
+//! part.
 //!
-//! No chain meets a token twice. Where the least dual has one that does, chains keep in mind from there on whether they have met that token:
-//! each node is there once for those that have, and once for the others.
+//! No path visits a token twice. If the dual's solution has a path that does, paths from there on track whether they
+//! have visited that token: each node then exists once for paths that have, and once for the others.
 
 use super::newton::{Newton, Tolerance};
 use super::slopes::Stage;
@@ -13,17 +14,17 @@ use crate::bound::layers::{Answers, Earning, LayerBoard, Layers, Node};
 use crate::prepare::index32;
 use crate::tuning::Tuning;
 
-/// A search for the least dual by pools still to come.
+/// A search for the least dual by remaining pools.
 pub(crate) struct LayerSearch<'a, 'p> {
     pub(crate) layers: Layers<'a, 'p>,
     /// Value of the whole trade.
     pub(crate) scale: f64,
-    /// What the best route known is worth.
+    /// Value of the incumbent.
     pub(crate) net: f64,
     pub(crate) newton: Newton,
 }
 
-/// Some answers, the least bound found on the routes that they leave, and prices near those at which it is had.
+/// A branch: its decisions, the least bound found on the routes that satisfy them, and prices near those that give it.
 #[derive(Clone, Debug)]
 struct Leaf {
     answers: Answers,
@@ -34,7 +35,7 @@ struct Leaf {
 }
 
 impl<'p> LayerSearch<'_, 'p> {
-    /// The least bound found, from `tokens` on whose prices `guess` knows.
+    /// Computes the least bound found, starting with `tokens` and their prices in `guess`.
     pub(crate) fn bound(&mut self, tokens: &[u32], guess: &[f64]) -> f64 {
         let problem = self.layers.problem;
         let source = Node { left: problem.hops, token: index32(problem.source), seen: 0 };
@@ -67,7 +68,7 @@ impl<'p> LayerSearch<'_, 'p> {
         bound - self.net <= Tuning::LAYERED_CLOSE_GAP * bound.abs()
     }
 
-    /// Lowers a leaf's bound in rounds, each over the nodes of those before and those that their pools earn most by.
+    /// Lowers a branch's bound in rounds. Each round adds the nodes that the most profitable pools lead to.
     fn settle(&mut self, leaf: &mut Leaf, rounds: usize, damping: f64) {
         let mut damping = damping;
         for round in 0..rounds {
@@ -99,13 +100,13 @@ impl<'p> LayerSearch<'_, 'p> {
         }
     }
 
-    /// A share of a swap's gas, or of the trade where that is more: gas may be free.
+    /// Returns a share of a swap's gas, or of the trade if that is more: gas may be free.
     fn smoothing(&self, [gas_share, trade_share]: [f64; 2]) -> f64 {
         let gas = Tuning::SWAP_GAS_UNITS * self.layers.problem.gas_price;
         (gas_share * gas).max(trade_share * self.scale)
     }
 
-    /// Newton along falling smoothness.
+    /// Minimises by Newton's method with falling smoothing.
     fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64]) {
         let scale = self.scale;
         for share in Tuning::LAYER_SMOOTHING {
@@ -119,7 +120,8 @@ impl<'p> LayerSearch<'_, 'p> {
         }
     }
 
-    /// The pool whose use is least clear at these prices, by the gas at stake; and a token that a chain meets twice.
+    /// Returns the pool whose use is least clear at these prices, weighted by the gas at stake; and a token that a path
+    /// visits twice.
     fn unclear(&self, sub: &Subproblem<'p>, prices: &[f64], leaf: &Leaf) -> (Option<u32>, Option<u32>) {
         let tau = self.smoothing(Tuning::LAYER_SMOOTHING[1]);
         let (mut flows, mut unclear): (Vec<[usize; 2]>, Option<(f64, u32)>) = (Vec::new(), None);
@@ -145,7 +147,7 @@ impl<'p> LayerSearch<'_, 'p> {
         (unclear.map(|(_, pair)| pair), met_again(&flows, &leaf.known))
     }
 
-    /// The pools between nodes, and the output, which is the last of them.
+    /// Builds the problem of the pools between nodes. The output is the last node.
     fn subproblem(&self, nodes: &[(Node, f64)], answers: &Answers) -> Subproblem<'p> {
         let (layers, problem) = (&self.layers, self.layers.problem);
         let last = nodes.len();
@@ -191,7 +193,7 @@ impl<'p> LayerSearch<'_, 'p> {
         Subproblem { tokens, members, first, supply, outputs: 1, weights, caps, has_copies: true }
     }
 
-    /// Adds the nodes that the pools which earn most lead to; whether there are any.
+    /// Adds the nodes that the most profitable pools lead to; returns whether there are any.
     fn take_in(&self, known: &mut Vec<(Node, f64)>, board: &LayerBoard, mut earning: Vec<Earning>) -> bool {
         earning.sort_by(|a, b| b.earned.total_cmp(&a.earned).then(a.to.cmp(&b.to)));
         let before = known.len();
@@ -208,7 +210,7 @@ impl<'p> LayerSearch<'_, 'p> {
 }
 
 impl Leaf {
-    /// From here on chains keep in mind whether they have met a token.
+    /// Makes paths track from here on whether they have visited a token.
     fn track(&mut self, token: u32) {
         self.answers.tracked.push(token);
         let bit = self.answers.bit(token);
@@ -218,9 +220,11 @@ impl Leaf {
     }
 }
 
-/// A token to which a flow comes back that has passed it, if there is one. Flows lead from node to node; the last node is the output.
+/// Returns a token that a flow passes twice, if there is one. Flows lead from node to node; the last node is the
+/// output.
 fn met_again(flows: &[[usize; 2]], nodes: &[(Node, f64)]) -> Option<u32> {
-    // From nodes met late to those met early: what a node leads to is known before what leads to it.
+    // From nodes with few remaining pools to those with many: what a node leads to is known before what leads to the
+    // node.
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_unstable_by_key(|at| nodes[*at].0.left);
     let mut leads: Vec<Vec<u32>> = vec![Vec::new(); nodes.len() + 1];
@@ -255,7 +259,7 @@ mod tests {
 
     const ETHER: f64 = 1e18;
 
-    /// The least bound found, where nothing is known of the best route.
+    /// Computes the least bound found without a known route.
     fn bound(problem: &Problem<'_>) -> f64 {
         let potentials = Potentials::with_first_slippage(problem, None);
         let (alive, price) = (reachable(problem), potentials.start_prices(problem));
@@ -301,7 +305,8 @@ mod tests {
     fn a_difference_in_price_far_from_the_trade_costs_the_bound_nothing() {
         let deep = [units(1_000.0); 2];
         let cheap = [units(100.0), units(120.0)];
-        // 1 – 0 is the trade; 2 to 6 are a ring of their own, five pools long, where a pool pays a fifth more than the others.
+        // 1 – 0 is the trade; 2 to 6 are a ring of their own, five pools long, in which one pool pays a fifth more than
+        // the others.
         let ring = [((2, 3), deep), ((3, 4), deep), ((4, 5), deep), ((5, 6), deep), ((2, 6), cheap)];
         let pools = [((1, 0), deep), ((1, 2), deep), ((2, 0), deep)];
         let calm = prepared(&pools);
@@ -314,7 +319,8 @@ mod tests {
     #[test]
     fn a_circle_by_way_of_a_token_that_a_route_holds_is_not_counted() {
         let deep = [units(1_000.0); 2];
-        // 1 – 2 – 0, and beside it a crumb of 3 that is cheap for 2, a deep pool that takes it back, and next to nothing that leads on.
+        // 1 – 2 – 0, and next to it a small amount of 3 that is cheap for 2, a deep pool that takes it back, and a tiny
+        // pool that leads on.
         let crumb = [units(1.0), units(3.0)];
         let pools = [((1, 2), deep), ((2, 0), deep)];
         let calm = prepared(&pools);

@@ -1,8 +1,8 @@
 //! The dual of the flow problem, restricted to some tokens and the pools between them.
 //!
-//! For any prices `ν` with the output's price held fixed, `ν(input)·amount + Σ max(0, profit(ν) − gas)` bounds the value of
-//! every route. The prices that make the bound least are found by Newton's method on a smoothed form; the pools that earn
-//! their gas there are the ones to use, and their trades at the optimal prices of that set are the flow.
+//! For any prices `ν` with the output's price held fixed, `ν(input)·amount + Σ max(0, profit(ν) − gas)` bounds the
+//! value of every route. Newton's method on a smoothed form finds the prices that make this bound least. The pools that
+//! earn their gas there are the ones to use, and their trades at the optimal prices of that set are the flow.
 
 mod cholesky;
 mod layered;

@@ -1,9 +1,9 @@
 //! Damped Newton steps on the dual.
 //!
-//! Variables are logarithms of prices. The damping metric is the Laplacian of the pools' depths rather than the identity:
-//! tokens that deep pools hold together have to move together, even while those pools sit inside their no-trade band where
-//! the dual itself is flat. Near the optimum a decrease is smaller than the rounding error of the value, so small steps are
-//! judged by the directional derivative, which is monotone.
+//! The variables are logarithms of prices. The damping metric is the Laplacian of the pools' depths rather than the
+//! identity: tokens connected by deep pools have to move together, even while those pools are inside their no-trade
+//! band, where the dual itself is flat. Near the optimum a decrease is smaller than the rounding error of the value, so
+//! small steps are judged by the directional derivative, which is monotone.
 
 use std::cell::RefCell;
 
@@ -25,7 +25,7 @@ pub(crate) struct Tolerance {
     pub(crate) steps: usize,
 }
 
-/// Where the steps ended.
+/// The point at which the steps ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     /// The dual's value.
@@ -34,7 +34,8 @@ pub(crate) struct Outcome {
     pub(crate) excess: f64,
 }
 
-/// The method with its scratch space, which it leaves to the next one of its thread: the matrices of many tokens are large.
+/// The method and its working memory, which is passed on to the thread's next instance: the matrices of many tokens are
+/// large.
 #[derive(Debug)]
 pub(crate) struct Newton {
     room: Room,
@@ -44,7 +45,7 @@ pub(crate) struct Newton {
     work: u64,
 }
 
-/// Scratch space: nothing in it outlives a step.
+/// Working memory: nothing in it outlives a step.
 #[derive(Debug, Default)]
 struct Room {
     slopes: Slopes,
@@ -57,7 +58,7 @@ struct Room {
 }
 
 thread_local! {
-    /// Rooms that no method uses now: two, since one may be at work inside another's search.
+    /// Working memory not in use: two, because one method may run inside the search of another.
     static SPARE: RefCell<ArrayVec<Room, 2>> = const { RefCell::new(ArrayVec::new_const()) };
 }
 
@@ -71,28 +72,29 @@ impl Default for Newton {
 impl Drop for Newton {
     fn drop(&mut self) {
         let room = std::mem::take(&mut self.room);
-        // At the end of a thread there is no one to leave it to.
+        // At the end of a thread there is no next instance.
         let _ = SPARE.try_with(|spare| spare.borrow_mut().try_push(room).is_ok());
     }
 }
 
 impl Newton {
-    /// Whether a budget of work is used up.
+    /// Returns whether a budget of work is used up.
     pub(crate) fn is_spent(&self, budget: u64) -> bool {
         self.work > budget
     }
 
-    /// Work done so far, in evaluations of a pool.
+    /// Returns the work done so far, in evaluations of a pool.
     pub(crate) fn work(&self) -> u64 {
         self.work
     }
 
-    /// Takes off the count what was done since it stood at `before`: work that has a budget of its own.
+    /// Resets the count of work to `before`: for work that has a budget of its own.
     pub(crate) fn forget_work_since(&mut self, before: u64) {
         self.work = before;
     }
 
-    /// Moves `prices` towards the minimum. The price of the basket asked for stays. `scale` is the value of the whole trade.
+    /// Moves `prices` towards the minimum. The price of the requested basket stays fixed. `scale` is the value of the
+    /// whole trade.
     pub(crate) fn minimise(
         &mut self,
         sub: &Subproblem<'_>,
@@ -148,7 +150,7 @@ impl Newton {
         evaluate(sub, prices, stage, &mut self.room.slopes)
     }
 
-    /// Laplacian of the pools' depths in value.
+    /// Computes the Laplacian of the pools' depths, in value.
     fn load_metric(&mut self, sub: &Subproblem<'_>, prices: &[f64]) {
         let n = sub.tokens.len();
         self.room.metric.clear();
@@ -166,8 +168,8 @@ impl Newton {
         }
     }
 
-    /// The largest value by which a token's balance is off: what is left of the gradient once every output got its share of
-    /// the basket.
+    /// Computes the largest imbalance of a token, in value: what remains of the gradient after every output got its
+    /// share of the basket.
     fn excess(&self, sub: &Subproblem<'_>, prices: &[f64]) -> f64 {
         let gradient = &self.room.slopes.gradient[..sub.free()];
         if sub.outputs == 1 {
@@ -179,7 +181,7 @@ impl Newton {
         at_outputs.fold(largest(&gradient[..first]), f64::max)
     }
 
-    /// How the dual changes along the step, with the prices scaled so that the basket goes on to cost one.
+    /// Computes the change of the dual along the step, with the prices scaled so that the basket still costs one.
     fn slope_along(&self, sub: &Subproblem<'_>, prices: &[f64]) -> f64 {
         let gradient = &self.room.slopes.gradient[..sub.free()];
         let along = dot(gradient, &self.room.step);
@@ -203,12 +205,12 @@ impl Newton {
         self.room.factor.compute(n, size, &sub.first, |i, j| {
             let entry = hessian[i * n + j] + damping * metric[i * n + j];
             let entry = if i == j { entry * (1.0 + 1e-12) + 1e-9 * scale } else { entry };
-            // Along the outputs' shares the step is ruled out; weight there only makes the matrix definite.
+            // The step has no part along the outputs' shares; weight there only makes the matrix definite.
             if share.is_empty() { entry } else { entry + scale * share[i] * share[j] }
         })
     }
 
-    /// The damped Newton step, cut to the radius; returns its longest entry.
+    /// Computes the damped Newton step, cut to the greatest length; returns its longest entry before the cut.
     fn set_step(&mut self, sub: &Subproblem<'_>, prices: &[f64]) -> f64 {
         let size = sub.free();
         self.room.step.clear();
@@ -226,7 +228,7 @@ impl Newton {
         longest
     }
 
-    /// Takes out of the step what would change the price of the basket.
+    /// Removes from the step what would change the price of the basket.
     fn hold_basket_price(&mut self, sub: &Subproblem<'_>, prices: &[f64]) {
         let size = sub.free();
         self.room.pull.clear();
@@ -240,7 +242,7 @@ impl Newton {
         }
     }
 
-    /// Tries the step and shorter ones; on success `prices` and slopes are those of the new point.
+    /// Tries the step and shorter ones; on success `prices` and the slopes are those of the new point.
     fn search(
         &mut self,
         sub: &Subproblem<'_>,
@@ -287,7 +289,7 @@ impl Newton {
         };
     }
 
-    /// Raises the damping; whether it is still such that another step makes sense.
+    /// Raises the damping; returns whether it is still low enough for another step.
     fn damp(&mut self, raise: &Raise) -> bool {
         self.damping = raise.raised(self.damping);
         self.damping <= raise.most

@@ -1,4 +1,5 @@
-//! One problem on the way to its flow: which tokens and pools matter, the prices at which its dual is least, and the bound there.
+//! From one problem to its flow: which tokens and pools matter, the prices at which the dual is least, and the bound
+//! there.
 
 use super::newton::{Newton, Tolerance};
 use super::slopes::Stage;
@@ -10,14 +11,14 @@ use crate::problem::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
-/// Prices of all tokens, and the dual over the whole market at these.
+/// Prices of all tokens, and the dual over the whole market at these prices.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
     pub(crate) board: PriceBoard,
     pub(crate) dual: f64,
 }
 
-/// One problem on the way to its flow.
+/// The search for the flow of one problem.
 pub(crate) struct FlowSearch<'a, 'p> {
     pub(crate) problem: &'a Problem<'p>,
     pub(crate) potentials: &'a Potentials,
@@ -26,17 +27,18 @@ pub(crate) struct FlowSearch<'a, 'p> {
     pub(crate) start: &'a [f64],
     /// Value of the whole trade.
     pub(crate) scale: f64,
-    /// What no flow is worth more than; infinite where nothing is known.
+    /// Value that no flow exceeds; infinite if no bound is known.
     pub(crate) ceiling: f64,
     /// Most pools of a flow.
     pub(crate) max_pools: usize,
     pub(crate) newton: Newton,
-    /// Scratch: one entry per token, all `u32::MAX`.
+    /// Working memory: one entry per token, all `u32::MAX`.
     pub(crate) local: Vec<u32>,
 }
 
 impl<'p> FlowSearch<'_, 'p> {
-    /// The inputs, the outputs, the chain's tokens, and those that promise most by depth and distance from the best price.
+    /// Returns the inputs, the outputs, the path's tokens, and the most promising other tokens by depth and distance
+    /// from the best price.
     pub(crate) fn first_tokens(&self, chain: &[Flow], net: f64, bound: f64) -> Vec<bool> {
         let mut members = vec![false; self.local.len()];
         for end in self.problem.terms.ends() {
@@ -76,7 +78,7 @@ impl<'p> FlowSearch<'_, 'p> {
         pools.filter(|pair| self.problem.is_open(*pair)).collect()
     }
 
-    /// Newton along falling smoothness.
+    /// Minimises by Newton's method with falling smoothing.
     pub(crate) fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], first: bool) {
         let (scale, gas) = (self.scale, Tuning::SWAP_GAS_UNITS * self.problem.gas_price);
         let last_tau = (Tuning::LAST_SMOOTHING * gas).max(Tuning::LEAST_SMOOTHING * scale);
@@ -88,7 +90,7 @@ impl<'p> FlowSearch<'_, 'p> {
         self.newton.damping = 1.0;
         loop {
             let last = tau <= last_tau * (1.0 + Tuning::SAME_SMOOTHING_SHARE);
-            // Some room above the caps while smoothing keeps a lone chain's pools from counting in full.
+            // Some margin above the caps while smoothing keeps the pools of a single path from counting in full.
             let slack = 1.0 + Tuning::CAP_SLACK * (tau / gas.max(last_tau)).clamp(Tuning::CAP_SLACK_LEAST_SHARE, 1.0);
             let decrease = if last {
                 Tuning::LAST_DECREASE * scale
@@ -104,13 +106,14 @@ impl<'p> FlowSearch<'_, 'p> {
         }
     }
 
-    /// The pools that earn most, with a surcharge on the gas of each such that about as many pay as a route may use, and the
-    /// prices that go with it; `None` where no more pay without.
+    /// Adds a surcharge to the gas of the pools that earn most, such that about as many pay as a route may use. Returns
+    /// these pools and the prices that go with the surcharge; `None` if no more pay without one.
     pub(crate) fn dearer(&mut self, sub: &Subproblem<'p>, relaxed: &[f64]) -> Option<(Subproblem<'p>, Vec<f64>)> {
         let gain = |member: &Member<'p>| member.gain_within(sub, relaxed).unwrap_or(0.0);
         let mut gains: Vec<f64> = sub.members.iter().map(gain).filter(|gain| *gain > 0.0).collect();
         gains.sort_by(|a, b| b.total_cmp(a));
-        // Where pools are left out the others earn more: the surcharge has to be above what the first one too many earns.
+        // Without the weaker pools the others earn more: the surcharge must exceed the profit of the first pool too
+        // many.
         let mut surcharge = *gains.get(self.max_pools)?;
         let least = gains.get(Tuning::SURCHARGED_POOLS * self.max_pools).copied().unwrap_or(0.0);
         let contends = |member: &&Member<'p>| member.gain_within(sub, relaxed) >= Some(least);
@@ -170,7 +173,7 @@ impl<'p> FlowSearch<'_, 'p> {
         (found, board)
     }
 
-    /// Adds the tokens of the pools that earn most, as far as there is room; those that are new.
+    /// Adds the tokens of the pools that earn most, as far as there is room (column generation); returns the new ones.
     pub(crate) fn take_in(&self, members: &mut [bool], earning: &[(f64, u32)]) -> Vec<usize> {
         let mut earning = earning.to_vec();
         earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -191,14 +194,14 @@ impl<'p> FlowSearch<'_, 'p> {
         fresh
     }
 
-    /// A guess at any token's price.
+    /// Returns a guess at any token's price.
     pub(crate) fn guess(&self, token: u32) -> f64 {
         let start = self.start[token as usize];
         let settled = self.problem.prepared.standing().price(token as usize);
         [start, settled].into_iter().find(|price| *price > 0.0).unwrap_or(1.0)
     }
 
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub(crate) fn node_count(&self) -> u32 {
         index32(self.local.len())
     }

@@ -1,13 +1,13 @@
-//! Value, gradient and curvature of the dual, in the logarithms of prices.
+//! Value, gradient and Hessian of the dual, in the logarithms of prices.
 
 use arrayvec::ArrayVec;
 
 use super::subproblem::{Member, Subproblem};
 
-/// Most copies of a pool that count: two directions, by pools still to come and by tokens met.
+/// Most copies of a pool that count: two directions, by remaining pools and by visited tokens.
 const MOST_COPIES: usize = 64;
 
-/// Which form of the dual.
+/// The form of the dual.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stage {
     /// Each pool counts `τ·ln(1 + exp((profit − gas)/τ))`, its input capped at the caps times `slack`.
@@ -16,7 +16,8 @@ pub(crate) enum Stage {
     Fixed,
 }
 
-/// What an evaluation leaves: the gradient is the value in excess of each token, the Hessian the lower envelope rows.
+/// Results of an evaluation: the gradient is the excess of each token in value, the Hessian is stored by the rows of
+/// its lower envelope.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Slopes {
     pub(crate) gradient: Vec<f64>,
@@ -44,7 +45,7 @@ impl Slopes {
     }
 }
 
-/// The dual's value at `prices`; fills in `slopes`.
+/// Computes the dual's value at `prices`, and fills in `slopes`.
 pub(crate) fn evaluate(sub: &Subproblem<'_>, prices: &[f64], stage: Stage, slopes: &mut Slopes) -> f64 {
     slopes.clear(sub);
     let mut total = 0.0;
@@ -117,7 +118,7 @@ fn add(sub: &Subproblem<'_>, trade: &ValueTrade, stage: Stage, slopes: &mut Slop
             if z < -30.0 {
                 return 0.0;
             }
-            // By the exponential that is at most one: the other overflows, and one is enough.
+            // Uses the exponential that is at most one: the other overflows, and one is enough.
             let less = (-z.abs()).exp();
             let weight = if z > 0.0 { 1.0 } else { less } / (1.0 + less);
             (tau * (z.max(0.0) + less.ln_1p()), weight, weight * (1.0 - weight) / tau)
@@ -136,7 +137,7 @@ fn add(sub: &Subproblem<'_>, trade: &ValueTrade, stage: Stage, slopes: &mut Slop
     value
 }
 
-/// As [`add`], of copies of one pool, of which one is used at most: `τ·ln(1 + Σ exp((profit − gas)/τ))`.
+/// Adds copies of one pool, of which at most one is used: `τ·ln(1 + Σ exp((profit − gas)/τ))`. Otherwise as [`add`].
 fn add_copies(
     sub: &Subproblem<'_>,
     copies: &[Member<'_>],
@@ -151,7 +152,7 @@ fn add_copies(
         let gas = if is_forced { 0.0 } else { trade.gas };
         ((trade.got - trade.paid).max(0.0) - trade.on_the_way - gas) / tau
     };
-    // Filled in place: collected, all its room would be moved.
+    // Filled in place: collecting would move the whole array.
     let mut trades = ArrayVec::<(f64, ValueTrade), MOST_COPIES>::new();
     for trade in copies.iter().filter_map(|member| trade(sub, member, prices, stage)) {
         let gain = gain(&trade);
@@ -162,7 +163,7 @@ fn add_copies(
     let paid = if is_forced { gas } else { 0.0 };
     let Some(most) = trades.iter().map(|(gain, _)| *gain).reduce(f64::max) else { return -paid };
     let most = most.max(0.0);
-    // A pool that is used for certain does not stay unused.
+    // A pool that is certainly used does not stay unused.
     let unused = if is_forced { 0.0 } else { (-most).exp() };
     let sum: f64 = unused + trades.iter().map(|(gain, _)| (gain - most).exp()).sum::<f64>();
     for (gain, _) in &mut trades {

@@ -1,4 +1,4 @@
-//! Some tokens, the pools between them, and numbers of their own.
+//! Some tokens and the pools between them, with local numbers.
 
 use braid_protocols::continuous::PairCurve;
 
@@ -11,17 +11,18 @@ pub(crate) struct Member<'a> {
     pub(crate) curve: &'a PairCurve,
     /// Local numbers of coins 0 and 1.
     pub(crate) ends: [u32; 2],
-    /// Marginal rates of selling coin 0, and coin 1; zero where it may not be sold: nothing flows into the input or out of
-    /// the output.
+    /// Marginal rates of selling coin 0, and coin 1; zero if it may not be sold: nothing flows into a single input or
+    /// out of a single output.
     pub(crate) spot: [f64; 2],
-    /// Value of a swap's gas, and of a unit of what it passes on the way.
+    /// Value of a swap's gas, and of a unit of the gas that it uses for ticks.
     pub(crate) gas: f64,
     pub(crate) gas_price: f64,
-    /// Whether the pool is used for certain: its gas is paid whatever it earns.
+    /// Whether the pool is certainly used: its gas is paid whatever it earns.
     pub(crate) is_forced: bool,
 }
 
-/// A set of tokens with local numbers; the outputs come last, hubs shortly before it, so that elimination fills in little.
+/// A set of tokens with local numbers; the outputs come last, hubs shortly before them, so that elimination fills in
+/// little.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Subproblem<'a> {
     /// The token of each local number.
@@ -31,18 +32,19 @@ pub(crate) struct Subproblem<'a> {
     pub(crate) first: Vec<usize>,
     /// Amount supplied of each token.
     pub(crate) supply: Vec<f64>,
-    /// How many outputs there are: the last local numbers.
+    /// Number of outputs, which have the last local numbers.
     pub(crate) outputs: usize,
-    /// The amount of each token in a basket worth one: prices are such that `Σ weight · price = 1`.
+    /// Amount of each token in a basket worth one: prices satisfy `Σ weight · price = 1`.
     pub(crate) weights: Vec<f64>,
     /// The most of each token that a route can hold.
     pub(crate) caps: Vec<f64>,
-    /// Whether a pool may be there several times, one beside the other: it counts for the one that earns most.
+    /// Whether a pool may occur several times, as copies: it then counts with the one that earns most.
     pub(crate) has_copies: bool,
 }
 
 impl<'a> Subproblem<'a> {
-    /// From a list of pools. `local` is scratch: one entry per token, all `u32::MAX`, and left so.
+    /// Builds the subproblem of a list of pools. `local` is working memory: one entry per token, all `u32::MAX` before
+    /// and after.
     pub(crate) fn new(problem: &Problem<'a>, pools: &[u32], caps: &[f64], local: &mut [u32]) -> Self {
         let mut degrees: Vec<(u32, u32)> = Vec::new();
         let graph = problem.prepared.graph();
@@ -85,7 +87,7 @@ impl<'a> Subproblem<'a> {
         for (token, weight) in &terms.weights {
             sub.weights[local[*token as usize] as usize] += weight;
         }
-        // What ties the outputs' prices to each other ties them all.
+        // The basket's price couples all outputs.
         for row in n - sub.outputs..n {
             sub.first[row] = n - sub.outputs;
         }
@@ -111,12 +113,14 @@ impl<'a> Subproblem<'a> {
         sub
     }
 
-    /// How many prices are free to move each by itself: with one output its price is given, with several their sum is.
+    /// Returns how many prices the solver may move: with one output its price is given, with several only the price of
+    /// the basket is.
     pub(crate) fn free(&self) -> usize {
         if self.outputs == 1 { self.tokens.len() - 1 } else { self.tokens.len() }
     }
 
-    /// What each output takes of a basket worth one, in value, by local number from the first output on.
+    /// Returns the share that each output takes of a basket worth one, in value, by local number from the first output
+    /// on.
     pub(crate) fn shares<'s>(&'s self, prices: &'s [f64]) -> impl Iterator<Item = (usize, f64)> + 's {
         let first = self.tokens.len() - self.outputs;
         (first..)
@@ -124,7 +128,7 @@ impl<'a> Subproblem<'a> {
             .map(|(at, (weight, price))| (at, weight * price))
     }
 
-    /// Scales prices to a basket that costs one.
+    /// Scales prices so that the basket costs one.
     pub(crate) fn normalise(&self, prices: &mut [f64]) {
         if self.outputs == 1 {
             let last = self.tokens.len() - 1;
@@ -139,7 +143,7 @@ impl<'a> Subproblem<'a> {
 }
 
 impl Member<'_> {
-    /// The coin that is sold at these prices, if any.
+    /// Returns the coin that is sold at these prices, if any.
     #[inline]
     pub(crate) fn side(&self, prices: &[f64]) -> Option<usize> {
         let [a, b] = self.ends.map(|end| prices[end as usize]);
@@ -155,7 +159,8 @@ impl Member<'_> {
         Some(Flow { pair: self.pair, side, from: tokens[from], to: tokens[to], amount_in: trade.amount_in })
     }
 
-    /// What the pool earns within the caps: as a multiple of its gas, and in value net of ticks; `None` where there is no trade.
+    /// Computes the pool's profit within the caps: as a multiple of its gas, and in value net of the gas of ticks;
+    /// `None` if there is no trade.
     pub(crate) fn earned(&self, sub: &Subproblem<'_>, prices: &[f64]) -> Option<(f64, f64)> {
         let side = self.side(prices)?;
         let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
@@ -167,12 +172,12 @@ impl Member<'_> {
         Some((ratio, profit - trade.gas_units * self.gas_price))
     }
 
-    /// Profit less gas and ticks, within the caps; `None` where there is no trade.
+    /// Computes profit less gas, ticks included, within the caps; `None` if there is no trade.
     pub(crate) fn gain_within(&self, sub: &Subproblem<'_>, prices: &[f64]) -> Option<f64> {
         self.earned(sub, prices).map(|(_, profit)| profit - self.gas)
     }
 
-    /// Profit less gas, uncapped; minus the gas where there is no trade.
+    /// Computes profit less gas, without caps; minus the gas if there is no trade.
     pub(crate) fn gain(&self, prices: &[f64]) -> f64 {
         let trade = self.side(prices).and_then(|side| {
             let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);

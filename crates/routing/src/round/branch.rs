@@ -1,8 +1,8 @@
-//! Branching: a bound that knows of some pools whether they are used.
+//! Branching: a bound that treats the routes with a pool and those without it separately.
 //!
-//! Every route uses a pool or it does not. Where it does, the pool's gas is paid in full, whatever it earns; where it does
-//! not, the pool earns nothing. Each half has a dual bound of its own, and the larger of the two bounds every route. The
-//! pools to ask about are those that the relaxed dual uses in part: there the plain bound is loose, by up to their gas.
+//! Every route uses a pool or does not. If it does, the pool's gas is paid in full, whatever it earns; if it does not,
+//! the pool earns nothing. Each case has its own dual bound, and the larger of the two bounds every route. The pools to
+//! branch on are those that the relaxation uses in part: there the plain bound is loose, by up to their gas.
 
 use std::rc::Rc;
 
@@ -13,24 +13,24 @@ use crate::problem::{NOWHERE, Problem};
 use crate::relax::{FlowSearch, Judged, Member, Stage, Subproblem, Tolerance};
 use crate::tuning::Tuning;
 
-/// The tokens and pools that matter to a flow, and what is known of the routes over them: answers, each with its bound.
+/// The tokens and pools that matter to a flow, and the branches of its bound.
 pub(crate) struct Relaxed<'p> {
     sub: Subproblem<'p>,
     leaves: Vec<Leaf>,
-    /// Questions asked so far, and what they cost.
+    /// Number of pools branched on so far, and the work that this took.
     asked: usize,
     work: u64,
 }
 
 impl<'p> Relaxed<'p> {
-    /// Nothing asked yet: the relaxed prices, and the dual there.
+    /// Starts without branches, from the relaxed prices and the dual there.
     pub(crate) fn new(sub: Subproblem<'p>, prices: Vec<f64>, at: Judged) -> Self {
         let first = Leaf { used: Vec::new(), unused: Vec::new(), bound: at.dual, prices, at: Rc::new(at) };
         Self { sub, leaves: vec![first], asked: 0, work: 0 }
     }
 }
 
-/// Some answers, and the bound on the routes that they leave.
+/// Decisions about some pools, and the bound on the routes that satisfy them.
 #[derive(Clone, Debug)]
 struct Leaf {
     used: Vec<u32>,
@@ -42,8 +42,8 @@ struct Leaf {
 }
 
 impl<'p> FlowSearch<'_, 'p> {
-    /// A bound that is at most `bound`, by asking about pools of the subproblem, where that is above `net` by more than a trifle. Goes on
-    /// from the questions that were asked before; what they cost counts for itself.
+    /// Computes a bound that is at most `bound`, by branching on pools of the subproblem, if `bound` is above `net` by
+    /// more than a negligible gap. Continues from the branches of earlier calls; their work has its own budget.
     pub(crate) fn branch(&mut self, relaxed: &mut Relaxed<'p>, net: f64, bound: f64) -> f64 {
         let several = self.problem.source == NOWHERE || self.problem.target == NOWHERE;
         let least = if is_large(self.problem.prepared) { Tuning::BRANCH_GAP_IN_LARGE } else { Tuning::BRANCH_GAP };
@@ -51,7 +51,7 @@ impl<'p> FlowSearch<'_, 'p> {
         if several || gas <= 0.0 || bound - net <= least * bound {
             return bound;
         }
-        // The questions are about bounds of which a witness would have to tell the answers.
+        // Nothing is recorded: a witness would have to state the branches as well.
         let problem = Problem { recorder: None, ..self.problem.clone() };
         let before = self.newton.work();
         let budget = before + Tuning::BRANCH_WORK.saturating_sub(relaxed.work);
@@ -80,7 +80,7 @@ impl<'p> FlowSearch<'_, 'p> {
         leaves.iter().fold(f64::NEG_INFINITY, |most, leaf| most.max(leaf.bound)).min(bound)
     }
 
-    /// The pool whose use is least clear.
+    /// Returns the pool whose use is least clear, weighted by its gas.
     fn used_in_part(&self, sub: &Subproblem<'p>, leaf: &Leaf) -> Option<u32> {
         let tau = Tuning::BRANCH_SMOOTHING[1] * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
         let asked = |member: &&Member<'p>| !leaf.used.contains(&member.pair) && !leaf.unused.contains(&member.pair);
@@ -111,7 +111,8 @@ impl<'p> FlowSearch<'_, 'p> {
         }
     }
 
-    /// The dual over the whole market at some prices; tokens beyond the subproblem are near `guess`.
+    /// Evaluates the dual over the whole market at some prices; tokens outside of the subproblem get prices near
+    /// `guess`.
     fn judged(&self, problem: &Problem<'_>, sub: &Subproblem<'p>, prices: &[f64], guess: &[f64]) -> Judged {
         let mut board = PriceBoard::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(prices) {
@@ -122,7 +123,7 @@ impl<'p> FlowSearch<'_, 'p> {
         Judged { board, dual }
     }
 
-    /// The bound that a leaf's answers leave of the dual at some prices.
+    /// Computes the bound that follows from a branch's decisions and the dual at some prices.
     fn bound_of(&self, problem: &Problem<'_>, leaf: &Leaf, at: &Judged) -> f64 {
         let counted = |pair: u32| evaluate::terms(problem, self.alive, &self.potentials.cap, &at.board, pair);
         let used = leaf.used.iter().filter_map(|pair| counted(*pair)).map(|(free, used)| used - free);

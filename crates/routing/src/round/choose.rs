@@ -1,18 +1,20 @@
 //! From relaxed prices to a set of pools: thresholds first, then dropping and adding one pool at a time.
 //!
-//! At the prices that balance a set `S` of value `V`, dropping a pool changes the value to at most `V − (profit − gas)`, and
-//! adding one to at most `V + (profit − gas)`. So only used pools that earn less than their gas, and unused ones that earn
-//! more, can improve on `S`; when there is none, `S` is the best of all sets.
+//! At the prices that balance a set `S` of value `V`, dropping a pool changes the value to at most
+//! `V − (profit − gas)`, and adding one to at most `V + (profit − gas)`. So only used pools that earn less than their
+//! gas, and unused ones that earn more, can improve on `S`; if there is none, `S` is the best of all sets.
 
 use super::fixed::Fixed;
 use crate::problem::Flow;
 use crate::relax::{FlowSearch, Subproblem};
 use crate::tuning::Tuning;
 
-/// The best set found, balanced, and the flows of others that are nearly as good; `None` if none can carry the amount.
+/// Finds the best set, balanced, and the flows of other sets that are nearly as good; `None` if no set can carry the
+/// amount.
 ///
-/// Here the gas of ticks is spread over what is taken between them, and the proxy pays it tick by tick: which of two sets is better by a tick
-/// or two, only exact runs tell. `dear` is the subproblem with gas so dear that no more pools than allowed pay, and its prices, where that matters.
+/// The gas of ticks is spread here over the amounts between them, while the proxy pays it tick by tick. So only exact
+/// runs show which of two sets is better by a tick or two. `dear` is the subproblem with gas so expensive that no more
+/// pools than allowed pay, and its prices, if more would pay otherwise.
 pub(crate) fn round<'p>(
     search: &mut FlowSearch<'_, 'p>,
     sub: &Subproblem<'p>,
@@ -45,7 +47,8 @@ pub(crate) fn round<'p>(
 enum Move {
     Add(u32),
     Drop(u32),
-    /// What the first pool takes goes to the second, which pays a token; pools that only the first led to are left out.
+    /// Sends the flow of the first pool into the second, which pays the token given third; pools that only the first
+    /// led to are dropped.
     Replace(u32, u32, u32),
 }
 
@@ -92,14 +95,14 @@ impl<'p> Rounding<'_, 'p> {
         best
     }
 
-    /// Keeps a balanced flow beside the best one.
+    /// Keeps a balanced flow as a runner-up.
     fn note(&mut self, search: &FlowSearch<'_, 'p>, found: Option<&Fixed<'p>>) {
         if let Some(found) = found.filter(|found| found.flows.len() <= search.max_pools) {
             self.runners_up.push((found.net, found.flows.clone()));
         }
     }
 
-    /// The flows that are less than a few ticks' gas from the best one, best first, each set of pools once.
+    /// Returns the flows within a few ticks' gas of the best one, best first, each set of pools once.
     fn runners_up(mut self, search: &FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Vec<Vec<Flow>> {
         let least = best.net - Tuning::RUNNER_UP_GAS_UNITS * search.problem.gas_price;
         self.runners_up.retain(|(net, _)| *net >= least);
@@ -114,7 +117,7 @@ impl<'p> Rounding<'_, 'p> {
         kept.split_off(1)
     }
 
-    /// Keeps the pools that earn most until there are no more than allowed.
+    /// Keeps only the pools that earn most, until there are no more than allowed.
     fn limit(&mut self, search: &mut FlowSearch<'_, 'p>, mut best: Fixed<'p>) -> Fixed<'p> {
         while best.flows.len() > search.max_pools {
             let mut ranked: Vec<(f64, u32)> = best
@@ -137,7 +140,7 @@ impl<'p> Rounding<'_, 'p> {
         best
     }
 
-    /// One drop or one addition that raises the value.
+    /// Finds one move that raises the value.
     fn improve(&mut self, search: &mut FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Option<Fixed<'p>> {
         let prices = self.board(best);
         let used: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
@@ -149,7 +152,7 @@ impl<'p> Rounding<'_, 'p> {
         for member in &self.sub.members {
             let gain = member.gain(&prices);
             let add = !used.contains(&member.pair);
-            // Where there is no more room, the pool that earns least makes some.
+            // If there is no room, the pool that earns least is dropped for a new one.
             let better = if add { gain - if full { weakest.0.max(0.0) } else { 0.0 } } else { -gain };
             let change = if add { Move::Add(member.pair) } else { Move::Drop(member.pair) };
             if better > Tuning::SET_GAIN_SHARE * search.scale && !self.tried.contains(&change) {
@@ -193,10 +196,10 @@ impl<'p> Rounding<'_, 'p> {
         None
     }
 
-    /// Replacements of one pool by another that save more gas than they lose at a set's prices, best first.
+    /// Returns replacements of one pool by another that save more gas than they lose at a set's prices, best first.
     fn replacements(&self, search: &FlowSearch<'_, 'p>, best: &Fixed<'p>, prices: &[f64]) -> Vec<(f64, Move)> {
         let gas_price = search.problem.gas_price;
-        // Counts the gas of ticks for a pair alone: among several outputs it would trade their shares for it.
+        // Counts the gas of ticks for a pair only: among several outputs saving it would change their shares.
         let tick_gas_price = if search.problem.is_pair() { gas_price } else { 0.0 };
         let gas_of = |pair: u32| {
             let flow = best.flows.iter().find(|flow| flow.pair == pair)?;
@@ -233,7 +236,7 @@ impl<'p> Rounding<'_, 'p> {
         found
     }
 
-    /// A set with one more pool, and with the pools that connect its new tokens to the rest.
+    /// Returns a set with one more pool, and with the pools that connect its new tokens to the rest.
     fn with(&self, search: &FlowSearch<'_, 'p>, used: &[u32], best: &Fixed<'p>, pair: u32) -> Vec<u32> {
         let mut set = used.to_vec();
         set.push(pair);
@@ -253,8 +256,8 @@ impl<'p> Rounding<'_, 'p> {
         set
     }
 
-    /// Prices of the subproblem's tokens: the set's own, and for the others the relaxed ones moved to where no pool towards
-    /// the set earns anything.
+    /// Computes prices of the subproblem's tokens: the set's own, and for the others the relaxed ones, moved to where
+    /// no pool with a token of the set earns anything.
     fn board(&self, best: &Fixed<'p>) -> Vec<f64> {
         let mut prices = self.relaxed.to_vec();
         let mut known = vec![false; prices.len()];
@@ -284,7 +287,7 @@ impl<'p> Rounding<'_, 'p> {
     }
 }
 
-/// A pool of a flow, and those that nothing else leads to, where something else leads to `kept`.
+/// Returns a pool of a flow and those that nothing else leads to. The token `kept` counts as led to in any case.
 fn led_to(best: &Fixed<'_>, pair: u32, kept: u32) -> Vec<u32> {
     let mut left = vec![pair];
     let mut next = 0;
@@ -302,7 +305,7 @@ fn led_to(best: &Fixed<'_>, pair: u32, kept: u32) -> Vec<u32> {
     left
 }
 
-/// Whether a flow leads from one token to another.
+/// Returns whether a flow leads from one token to another.
 fn leads(best: &Fixed<'_>, from: u32, to: u32) -> bool {
     let mut met = vec![from];
     let mut next = 0;

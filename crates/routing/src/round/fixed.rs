@@ -18,8 +18,8 @@ pub(crate) struct Fixed<'p> {
 }
 
 impl<'p> Fixed<'p> {
-    /// Solves for the prices at which the pools' trades balance; drops pools that carry nothing, and the smallest flows of
-    /// chains that are too long. `None` if the pools cannot carry the amount.
+    /// Solves for the prices at which the pools' trades balance. Drops pools that carry nothing, and the smallest flows
+    /// of paths that are too long. `None` if the pools cannot carry the amount.
     pub(crate) fn solve(
         problem: &Problem<'p>,
         newton: &mut Newton,
@@ -77,8 +77,8 @@ impl<'p> Fixed<'p> {
         Some(Self { sub, prices, flows, net: outcome.value - gas, excess: outcome.excess })
     }
 
-    /// Pools whose flows have to go until no chain is longer than `hops`: always the smallest, by value, of those that lie
-    /// on such a chain; on a cycle the smallest of all.
+    /// Returns the pools whose flows are dropped so that no path is longer than `hops`: always the smallest by value on
+    /// such a path; on a cycle the smallest of all.
     fn too_deep(&self, hops: usize) -> Vec<u32> {
         let price = |token: u32| self.sub.tokens.iter().position(|t| *t == token).map_or(0.0, |at| self.prices[at]);
         let mut flows: Vec<(Flow, f64)> = self.flows.iter().map(|f| (*f, f.amount_in * price(f.from))).collect();
@@ -90,7 +90,7 @@ impl<'p> Fixed<'p> {
                 dropped.push(flows.remove(0).pair);
                 continue;
             };
-            // Some at once where there are many.
+            // Several at once if there are many.
             let long = lengths.iter().filter(|length| **length > hops).count();
             let mut room = long.div_ceil(Tuning::DROPPED_ONE_IN);
             if long == 0 {
@@ -109,19 +109,20 @@ impl<'p> Fixed<'p> {
     }
 }
 
-/// A member's flow, with what it pays, and what it takes or pays, whichever is worth more: what there is too much of is worth nothing, and
-/// still has to go somewhere.
+/// A member's flow, its output, and its value: that of the input or of the output, whichever is more. A token in excess
+/// is worth nothing, and still has to go somewhere.
 #[derive(Clone, Copy)]
 struct Carried {
     flow: Flow,
-    /// Local numbers of the token it takes and of the one it pays.
+    /// Local numbers of the token that it takes and of the one that it pays.
     ends: [usize; 2],
     paid: f64,
     value: f64,
 }
 
-/// The flow of each member that carries something: by its value, or by the share of the outputs that goes through it. Where more comes in than
-/// the market can take, tokens on the way are worth next to nothing, though all that is paid goes through them.
+/// Returns the flow of each member that carries something, judged by its value or by the share of the outputs that
+/// passes through it. If more comes in than the market can take, tokens on the way are worth next to nothing, although
+/// the whole output passes through them.
 fn carried(sub: &Subproblem<'_>, prices: &[f64], scale: f64, hops: usize) -> Vec<Option<Flow>> {
     let carried = |member: &Member<'_>| {
         let flow = member.flow(&sub.tokens, prices)?;
@@ -142,7 +143,7 @@ fn carried(sub: &Subproblem<'_>, prices: &[f64], scale: f64, hops: usize) -> Vec
     all.iter().map(|carried| carried.as_ref().filter(|carried| carries(carried)).map(|carried| carried.flow)).collect()
 }
 
-/// Of each token, by local number: what arrives, and the largest share of an output that goes through it.
+/// Computes for each token, by local number, what arrives, and the largest share of an output that passes through it.
 fn shares_of_outputs(sub: &Subproblem<'_>, all: &[Option<Carried>], hops: usize) -> Vec<(f64, f64)> {
     let first = sub.tokens.len() - sub.outputs;
     let mut reached: Vec<(f64, f64)> =
@@ -160,7 +161,7 @@ fn shares_of_outputs(sub: &Subproblem<'_>, all: &[Option<Carried>], hops: usize)
     reached
 }
 
-/// Drops pools that lead to a token that nothing else touches, until none does.
+/// Drops pools with a token that no other pool touches and that is not an end, until there are none.
 fn drop_dangling(problem: &Problem<'_>, pools: &mut Vec<u32>) {
     let graph = problem.prepared.graph();
     let ends = problem.terms.ends();
@@ -177,10 +178,10 @@ fn drop_dangling(problem: &Problem<'_>, pools: &mut Vec<u32>) {
 }
 
 impl<'p> FlowSearch<'_, 'p> {
-    /// The best flow over exactly these pools; see [`Fixed::solve`].
+    /// Computes the best flow over exactly these pools; see [`Fixed::solve`].
     pub(crate) fn fixed(&mut self, pools: &[u32], start: &dyn Fn(u32) -> f64, excess: f64) -> Option<Fixed<'p>> {
         let found = Fixed::solve(self.problem, &mut self.newton, &mut self.local, pools, start, self.scale, excess)?;
-        // Where prices ran off towards zero everything seems balanced, and worth more than anything can be.
+        // If prices diverge towards zero, everything seems balanced, and worth more than anything can be.
         (found.net <= self.ceiling * (1.0 + Tuning::FLOW_VALUE_ROUNDING)).then_some(found)
     }
 }
@@ -214,7 +215,7 @@ mod tests {
         // The wrapper of ether is pair 0.
         let sane = search.fixed(&[1, 2], &|_| 1.0, 1e-9 * bound).map(|found| found.net / bound);
         assert!(sane.is_some_and(|share| (0.9..1.0).contains(&share)), "{sane:?}");
-        // At prices next to nothing all that the last pool holds is paid for next to nothing.
+        // At prices next to nothing, all that the last pool holds seems to cost next to nothing.
         let start = |place: u32| if place as usize == token(0).index() { 1.0 } else { 1e-30 };
         assert!(search.fixed(&[1, 2], &start, 1e-9 * bound).is_none());
     }

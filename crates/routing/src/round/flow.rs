@@ -13,15 +13,15 @@ pub(crate) struct Found<'p> {
     pub(crate) flows: Vec<Flow>,
     pub(crate) runners_up: Vec<Vec<Flow>>,
     pub(crate) bound: f64,
-    /// The least value of the dual over the whole market, and the prices of all tokens at which it has it.
+    /// The least value of the dual over the whole market, and the prices of all tokens that give it.
     pub(crate) tightest: (f64, PriceBoard),
-    /// The relaxed problem to ask about pools of; none where the number of pools is what limits the flow.
+    /// The relaxed problem to branch on; `None` if the number of pools is what limits the flow.
     pub(crate) relaxed: Option<Relaxed<'p>>,
 }
 
 impl<'p> FlowSearch<'_, 'p> {
-    /// From the start prices, among the tokens that promise most. `chain` is the best single chain, whose value net of gas is
-    /// `net`; `bound` is the least bound known.
+    /// Searches from the start prices, first among the most promising tokens. `chain` is the best single path, whose
+    /// value net of gas is `net`; `bound` is the least bound known.
     pub(crate) fn run(&mut self, chain: &[Flow], net: f64, bound: f64) -> Found<'p> {
         let mut members = self.first_tokens(chain, net, bound);
         let mut prices: Vec<f64> = (0..self.node_count()).map(|token| self.guess(token)).collect();
@@ -58,7 +58,8 @@ impl<'p> FlowSearch<'_, 'p> {
         self.ceiling = self.ceiling.min(least);
         let is_settled = |bound: f64| net > 0.0 && bound - net <= Tuning::SETTLED_GAP * bound;
         let mut asked = Relaxed::new(sub.clone(), relaxed.clone(), at);
-        // Gas of a few pools may be all that is open: asking about them is cheaper than choosing pools anew.
+        // The gas of a few pools may explain the whole gap: branching on them is cheaper than choosing a new set of
+        // pools.
         if !is_settled(least) && Tuning::COUNTING_GAS_UNITS * self.problem.gas_price > least - net {
             least = self.branch(&mut asked, net, least);
         }
@@ -83,7 +84,8 @@ impl<'p> FlowSearch<'_, 'p> {
         Found { flows: fixed.flows, runners_up, bound: least, tightest, relaxed: dear.is_none().then_some(asked) }
     }
 
-    /// The best flow found over the open pools among a few tokens and the ends, with no bound; `start` holds prices near it.
+    /// Returns the best flow found over the open pools among a few tokens and the ends, without a bound; `start` has
+    /// prices close to it.
     pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, chain: &[Flow]) -> Vec<Flow> {
         let mut members = vec![false; self.local.len()];
         for token in tokens.map(|token| token as usize).chain(self.problem.terms.ends()) {

@@ -1,4 +1,4 @@
-//! From relaxed prices to pools that are used or not: a flow that balances, and a bound that knows of some pools.
+//! From relaxed prices to pools that are used or not: a flow that balances, and a bound that branches on some pools.
 
 mod branch;
 mod choose;

@@ -1,4 +1,5 @@
-//! The first routes, before anything is split: the best single chains of a pair, or chains that pair inputs with outputs.
+//! The first routes, before anything is split: the best single paths of a pair, or paths from inputs to outputs of a
+//! basket. Also the simple plans and repeated searches that the solver tries later.
 
 use braid_primitives::TokenId;
 
@@ -17,10 +18,10 @@ use crate::problem::support::Support;
 use crate::tuning::Tuning;
 
 impl Solver<'_> {
-    /// Keeps the best of the first routes.
+    /// Finds the first routes, and keeps the best.
     ///
     /// # Errors
-    /// [`SolveError::NoRoute`] where an output cannot be reached, or an input leads to none.
+    /// [`SolveError::NoRoute`] if an output cannot be reached, or an input leads to no output.
     pub(super) fn first(&mut self, best: &mut Option<Candidate>) -> Result<(), SolveError> {
         if !self.problem.is_pair() {
             self.reached()?;
@@ -30,13 +31,13 @@ impl Solver<'_> {
         let mut chains = self.chains();
         if chains.is_empty() || self.potentials.worth[self.problem.source] <= 0.0 {
             if self.problem.active.is_some() {
-                // Through all of the market there may be a way.
+                // Through the whole market there may be a route.
                 return Err(self.no_route());
             }
             // A trade worth less than its gas is still answered: search without gas in the potentials.
             let with_gas = std::mem::replace(&mut self.potentials, Potentials::new(&self.problem, 0.0));
             chains = self.chains();
-            // Where that leads nowhere either, gas is not what is in the way: no single chain takes the amount.
+            // If that finds no path either, gas is not the obstacle: no single path takes the amount.
             self.is_below_gas = !chains.is_empty() || with_gas.worth[self.problem.source] <= 0.0;
             if !self.is_below_gas {
                 self.potentials = with_gas;
@@ -55,7 +56,7 @@ impl Solver<'_> {
         path::whole_paths(&self.problem, &self.potentials, Tuning::FIRST_CHAINS, quotes)
     }
 
-    /// Whether every output can be reached from an input, and every input leads to an output.
+    /// Checks that every output can be reached from an input, and that every input leads to an output.
     fn reached(&self) -> Result<(), SolveError> {
         let terms = &self.problem.terms;
         for (at, (output, _)) in terms.weights.iter().enumerate() {
@@ -103,7 +104,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The best chains of a pair over other pools, or at another price of gas.
+    /// Tries the best paths of a pair over other pools, or at another gas price.
     pub(super) fn offer_chains(&self, problem: &Problem<'_>, best: &mut Option<Candidate>) {
         if !problem.is_pair() {
             return;
@@ -114,8 +115,9 @@ impl Solver<'_> {
         }
     }
 
-    /// Looks again for a single chain better than the best flow where the first search may have been cut short: most are out
-    /// of the question now. It may be better than a flow of many pools too, by one that stands apart in the place of several.
+    /// Searches again for a single path that is better than the best flow, if the first search may have been cut short:
+    /// most paths can be ruled out now. Such a path may also beat a flow of many pools, if one pool that is out of line
+    /// replaces several.
     pub(super) fn offer_missed_chain(&self, best: &mut Option<Candidate>) {
         let is_cut = self.problem.active.is_some() && self.problem.is_pair();
         let Some(net) = best.as_ref().map(|found| found.net).filter(|_| is_cut) else { return };
@@ -124,7 +126,7 @@ impl Solver<'_> {
         self.offer(best, &chain.map_or_else(Vec::new, |chain| chain.flows));
     }
 
-    /// The first plans again in parts, for amounts beyond the market's liquidity; whether that is better.
+    /// Tries the first plans again in parts, for amounts beyond the market's liquidity; returns whether that is better.
     pub(super) fn offer_parts(&self, best: &mut Option<Candidate>) -> bool {
         let before = best.as_ref().map(|found| found.net);
         if self.problem.is_pair() {
@@ -137,9 +139,9 @@ impl Solver<'_> {
         best.as_ref().map(|found| found.net) > before
     }
 
-    /// What simple plans make of a pair: a floor under the answer where the bound says little.
+    /// Tries simple plans of a pair, so that the answer is not worse than theirs where the bound says little.
     pub(super) fn offer_simple(&self, best: &mut Option<Candidate>, plans: &[SimplePlan], quotes: usize) {
-        // Where searches were not cut short, the best chains were asked already.
+        // If searches were not cut short, the best paths were already tried.
         let searched = self.problem.active.is_none();
         for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
             let net = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
@@ -148,7 +150,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Whether an open pool between tokens of a route stands apart in price by more than a trifle of its gas.
+    /// Returns whether an open pool between tokens of a route is out of line by more than a negligible share of its
+    /// gas.
     pub(super) fn meets_pools_apart(&self, found: &Candidate) -> bool {
         let (graph, flows) = (self.prepared.graph(), self.flows_of(Some(found)));
         let mut tokens: Vec<u32> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
@@ -163,14 +166,14 @@ impl Solver<'_> {
         })
     }
 
-    /// Whether what a pool earned when prices were settled without it is more than a trifle of its gas.
+    /// Returns whether a pool's profit, at prices settled without it, is more than a negligible share of its gas.
     fn is_apart(&self, pair: u32) -> bool {
         let gas = self.problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
         self.prepared.standing().out_of_line(pair as usize) > gas * Tuning::IN_LINE_GAS_SHARE
     }
 
-    /// The best flow over the pools that are in line with the market: where prices stand apart, what the dual earns by that leads a search
-    /// astray.
+    /// Tries the best flow over the pools in line with the market: if prices disagree, the profit that the dual makes
+    /// from that misleads a search.
     pub(super) fn offer_in_line(&self, best: &mut Option<Candidate>) {
         let pairs = 0..index32(self.prepared.pair_count());
         let closed: Vec<bool> = pairs.map(|pair| !self.problem.is_open(pair) || self.is_apart(pair)).collect();
@@ -180,7 +183,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Better flows over the tokens of the best route, each sought from the one before on, until one brings nothing more.
+    /// Tries better flows over the tokens of the best route, each starting from the previous one, until one brings
+    /// nothing more.
     pub(super) fn offer_refined(&self, best: &mut Option<Candidate>) {
         let start = self.potentials.start_prices(&self.problem);
         for _ in 0..Tuning::REFINEMENTS {
@@ -195,21 +199,21 @@ impl Solver<'_> {
         }
     }
 
-    /// Chains of a pair that hold as little as can be, where nothing else takes the amount.
+    /// Tries paths of a pair that hold as little as possible of each token, if nothing else takes the amount.
     pub(super) fn offer_narrowest(&self, best: &mut Option<Candidate>) {
         for chain in path::narrowest_paths(&self.problem, &self.potentials, Tuning::FIRST_CHAINS) {
             self.offer(best, &chain.flows);
         }
     }
 
-    /// The best exact chain of a pair that a short walk meets.
+    /// Tries the best exact path of a pair that a short search finds.
     pub(super) fn offer_walk(&self, best: &mut Option<Candidate>) {
         let amounts = self.request.inputs.iter().map(|(_, amount)| *amount);
         let Some(amount) = amounts.reduce(|sum, amount| sum.saturating_add(amount)) else { return };
         self.offer(best, &walk::best_chain(&self.problem, self.request, amount).unwrap_or_default());
     }
 
-    /// The token of a request that sits at a node.
+    /// Returns the token of a request at a node.
     fn named(&self, at: u32, mut tokens: impl Iterator<Item = TokenId>) -> TokenId {
         tokens.find(|token| self.prepared.node(*token) == at as usize).unwrap_or(self.prepared.token(at))
     }

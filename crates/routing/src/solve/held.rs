@@ -6,16 +6,16 @@ use crate::problem::potentials::Potentials;
 use crate::tuning::Tuning;
 
 impl Solver<'_> {
-    /// Tightens the caps by what a route better than `net` can hold.
+    /// Tightens the caps to what a route better than `net` can hold; returns whether any got tighter.
     pub(super) fn tighten(&self, problem: &Problem<'_>, potentials: &mut Potentials, net: f64) -> bool {
         let standing = self.prepared.standing();
         let held = self.held_value(problem, &potentials.cap, net);
         held.is_some_and(|held| potentials.tighten(problem, held, |token| standing.price(token)))
     }
 
-    /// The most value, at prices without arbitrage, that a route better than `net` can hold at any point: what it collects
-    /// in arbitrage on its way has to leave room for the gas that it pays. A pool yields no more than what can reach it buys,
-    /// which a first bound on the value held narrows down for the next.
+    /// Computes the most value, at prices without arbitrage, that a route better than `net` can hold at any point: such
+    /// a route can pay only so much gas, and every pool whose arbitrage it collects costs gas. A pool earns no more
+    /// than it does on the amount that can reach it; so a first bound on the value held narrows the next.
     fn held_value(&self, problem: &Problem<'_>, caps: &[f64], net: f64) -> Option<f64> {
         let standing = self.prepared.standing();
         let is_priced = problem.terms.ends().into_iter().all(|end| standing.price(end) > 0.0);
@@ -27,7 +27,7 @@ impl Solver<'_> {
         let slack = (value_in - net * scale).max(0.0);
         let mut held = f64::INFINITY;
         let (mut ratio, mut profits) = (0.0_f64, 0.0);
-        // Pools that pay for their own gas, and more: with several ends their profits count whole.
+        // Pools whose profit pays for their own gas or nearly: with several ends their profits count in full.
         let mut rich: Vec<(u32, [usize; 2], f64)> = Vec::new();
         for &pair in standing.earning() {
             let profit = standing.profit(pair as usize);
@@ -67,7 +67,7 @@ impl Solver<'_> {
         Some(held)
     }
 
-    /// From which token to which a pair earns at prices without arbitrage, if a route may go that way.
+    /// Returns the direction in which a pair earns at prices without arbitrage, if a route may use it.
     fn earning_way(&self, problem: &Problem<'_>, pair: u32) -> Option<[usize; 2]> {
         let standing = self.prepared.standing();
         let ends = self.prepared.graph().ends(pair);

@@ -1,10 +1,12 @@
-//! The way of a request: first routes, the pools that a bound covers, splits, exact routes, the certificate. A stage a file.
+//! The stages of a request, one file each: first routes, the value that a route can hold, splits, exact routes,
+//! simplification. This file runs them and states the certificate.
 //!
-//! One to six inputs to one to six outputs by share of value, solved as one flow; a pair is a basket of one input and one output.
-//! Maximise the basket's value `V` net of gas, where output `k` is worth `share_k · V` at reference prices. For prices `ν`
-//! at which a basket worth one costs one, `Σ share_k · ν_k / price_k = 1`, the dual is
-//! `OPT ≤ Σ ν_j · amount_j + Σ max(0, profit(ν) − gas)`. Nobody decides which input pays for which output: prices do
-//! (`docs/internals/baskets.md`). Where the ends are one input and one output, nothing flows into the one or out of the other: stages use that.
+//! A request has one to six inputs, and one to six outputs by share of value; a pair is a basket of one input and one
+//! output. The solver maximises the basket's value `V` net of gas, where output `k` is worth `share_k · V` at reference
+//! prices. For prices `ν` at which a basket worth one costs one, `Σ share_k · ν_k / price_k = 1`, the dual is
+//! `OPT ≤ Σ ν_j · amount_j + Σ max(0, profit(ν) − gas)`. No input is assigned to an output: prices decide
+//! (`docs/internals/baskets.md`). With one input and one output, nothing flows into the input or out of the output;
+//! some stages use that.
 
 mod first;
 mod held;
@@ -32,21 +34,23 @@ use crate::tuning::Tuning;
 use crate::witness::Recorder;
 use crate::{Certificate, Excluded, Prepared, Request, Solution, SolveError, Uncertified, Witness};
 
-/// The best route for a request, with its certificate.
+/// Finds the best route for a request, with its certificate.
 ///
 /// Deterministic: the same market, request and version give the same bytes.
 ///
 /// # Errors
-/// [`SolveError`] when there is no route, an output of several has no reference price, the market cannot take the amounts, or an
-/// output would round to zero.
+/// [`SolveError`] if there is no route, one of several outputs has no reference price, the market cannot take the
+/// amounts, or an output would round to zero.
 pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveError> {
     recorded(prepared, request, None)
 }
 
-/// As [`solve`], with what a third party needs to work the bound out again; the route and the certificate are the same.
+/// Solves as [`solve`] does, and returns what a third party needs to recompute the bound; the route and the certificate
+/// are the same.
 ///
-/// The witness's bound is the dual with one price a token. The certificate's can be less: a little where counting pools closed the gap
-/// further, a lot where prices stand apart. `None` where there is no certificate, or the witness's bound says nothing beside it.
+/// The witness's bound is the dual with one price per token. The certificate's can be less: a little if counting pools
+/// closed the gap further, a lot if prices disagree. `None` if there is no certificate, or if the witness's bound is
+/// far above it.
 ///
 /// # Errors
 /// As [`solve`].
@@ -63,7 +67,7 @@ fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>)
     if problem.is_pair() && problem.source == problem.target {
         return convert_only(prepared, request);
     }
-    // First through the core of the market; then, where that leads nowhere, through all of it.
+    // First through the core of the market; if that finds no route, through the whole market.
     problem.active = ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops).map(Arc::new);
     if problem.active.is_some() {
         if let Ok(solution) = Solver::new(prepared, request, problem.clone()).solve() {
@@ -77,7 +81,7 @@ fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>)
     Solver::new(prepared, request, problem).solve()
 }
 
-/// Ether to wrapped ether or back: nothing to choose.
+/// Answers a request for ether to wrapped ether or back, where there is nothing to choose.
 fn convert_only(prepared: &Prepared, request: &Request) -> Result<Solution, SolveError> {
     let output = request.outputs.first().map(|(token, _)| *token);
     let no_route = |_| SolveError::NoRoute(output.unwrap_or(braid_market::Tokens::WETH));
@@ -94,13 +98,13 @@ struct Solver<'a> {
     prepared: &'a Prepared,
     request: &'a Request,
     problem: Problem<'a>,
-    /// What tokens can hold and are worth over all open pools.
+    /// What tokens can hold and be worth over all open pools.
     potentials: Potentials,
     /// Whether a pair is worth less than its gas.
     is_below_gas: bool,
-    /// Whether a flow was turned down because its route would use more gas than a transaction may.
+    /// Whether a flow was rejected because its route would use more gas than a transaction may.
     too_much_gas: Cell<bool>,
-    /// What the least dual over all open pools and its prices say of a chain's share of a pair.
+    /// The least dual of a pair over all open pools: it limits what one path may pay for a share.
     tightest: Cell<Option<Tightest>>,
 }
 
@@ -149,7 +153,7 @@ impl<'a> Solver<'a> {
         Ok(Solution { route: found.route, certificate, pools_visited: self.visited() })
     }
 
-    /// Splits over all open pools. Gives a bound on every route over them.
+    /// Splits over all open pools. Returns a bound on every route over them.
     fn split_all(&self, best: &mut Option<Candidate>) -> f64 {
         if let Some(recorder) = self.problem.recorder {
             recorder.replace(None);
@@ -167,21 +171,21 @@ impl<'a> Solver<'a> {
         bound
     }
 
-    /// Whether the bound is so far that amounts may be beyond the market's liquidity.
+    /// Returns whether the bound is so far off that the amounts may be beyond the market's liquidity.
     fn is_far(&self, bound: f64, best: Option<&Candidate>) -> bool {
         let gap = if self.problem.is_pair() { Tuning::CHUNK_GAP } else { Tuning::PLAN_PARTS_GAP };
         best.is_none_or(|found| self.is_off(bound, found, gap))
     }
 
-    /// Whether the bound is further than a share. Where a route has all the steps that it may have, a part of the distance is what that
-    /// costs.
+    /// Returns whether the bound is further from the route than a share of it. If a route already has all the steps
+    /// that it may have, that limit explains a part of the distance.
     fn is_off(&self, bound: f64, found: &Candidate, share: f64) -> bool {
         let is_full = found.route.steps.len() + Tuning::SPARE_STEPS > usize::from(self.request.max_steps);
         let share = if is_full && self.problem.is_pair() { share.max(Tuning::FULL_GAP) } else { share };
         bound - found.net > share * bound.abs()
     }
 
-    /// What else is tried for a pair where the bound says little.
+    /// Tries simpler plans for a pair if the bound says little.
     fn offer_last(&self, bound: f64, best: &mut Option<Candidate>) {
         let lost = best.as_ref().is_none_or(|found| bound - found.net > Tuning::LOST_GAP * bound.abs());
         let unsure = best.as_ref().is_none_or(|found| self.is_off(bound, found, Tuning::WALK_GAP));
@@ -193,7 +197,7 @@ impl<'a> Solver<'a> {
             Some(found) if !self.meets_pools_apart(found) => Tuning::SIMPLE_GAPS,
             _ => Tuning::SIMPLE_GAPS_APART,
         };
-        // Beyond the market's liquidity a part's best chain is far from what rates promise.
+        // Beyond the market's liquidity the best path of a part is far from what marginal rates promise.
         let is_beyond = lost || is_off(best, Tuning::CHUNK_GAP);
         let quotes = if is_beyond { Tuning::PATH_QUOTES } else { Tuning::SIMPLE_QUOTES };
         if lost {
@@ -216,9 +220,10 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// What a share of a pair's amount has to be worth down one chain, for a split that has it to be better than `net`: at the prices of the
-    /// least dual all other shares together are worth no more than the dual without it. A chain that is short of that by all its gas at
-    /// one share may still do at a larger one.
+    /// Returns the least value that a share of a pair's amount must bring along one path, if a split with that path is
+    /// to be better than `net`. At the prices of the least dual, all other shares together are worth no more than the
+    /// dual without this share. The gas of a longest path is allowed in addition, because a path that fails at one
+    /// share by its gas may do at a larger one.
     fn least_of_share(&self, net: f64) -> impl Fn(f64) -> f64 {
         #[allow(clippy::cast_precision_loss, reason = "a handful of pools")]
         let gas = self.problem.hops as f64 * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
@@ -228,7 +233,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// What the inputs are worth at marginal rates.
+    /// Computes the value of the inputs at marginal rates.
     fn supplied_value(&self) -> f64 {
         self.problem.terms.supplied_value(&self.potentials.worth)
     }
@@ -242,10 +247,10 @@ impl<'a> Solver<'a> {
             arrives.fold(0.0, f64::max)
         };
         let value = self.supplied_value();
-        // At the best rates not two atomic units would arrive.
+        // At the best rates fewer than two atomic units would arrive.
         let dust = terms.weights.iter().any(|(_, weight)| weight * value < 2.0)
             || terms.supplies.iter().any(|supply| arrives(supply) < 2.0);
-        // Or what stands in the way is rounding: more would go through.
+        // Or rounding is the obstacle: a larger amount would go through.
         let goes = |times: f64| {
             let amount = self.problem.amount * times;
             let paths = path::best_paths(&self.problem, &self.potentials, amount, &Support::default(), 1);
@@ -260,7 +265,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Whether a part of a pair's amount goes through in whole numbers: then it is the rest that is too much.
+    /// Returns whether a part of a pair's amount can be sold in integers: then the market cannot take the rest.
     fn part_goes(&self) -> bool {
         let amounts = self.request.inputs.iter().map(|(_, amount)| *amount);
         let whole = amounts.reduce(|sum, amount| sum.saturating_add(amount)).unwrap_or_default();
@@ -272,20 +277,20 @@ impl<'a> Solver<'a> {
     fn certificate(&self, bound: f64, found: &Candidate) -> Result<Certificate, Uncertified> {
         let gross = valuation::gross_value_wei(self.prepared, self.request, &found.route);
         let gross = gross.ok_or(Uncertified::NoReferencePrice)?;
-        // What integers left over beyond the shares is worth something to the taker: it counts on both sides.
+        // What integer rounding left above the shares has value for the taker: it counts on both sides.
         let surplus = found.gross - found.gas - found.net;
         let (covered, all) = (self.problem.open_pools(), self.prepared.pool_count());
         let excluded = Excluded { filtered: all.saturating_sub(covered), max_hops: self.request.max_hops };
         Certificate::new(bound + surplus, found.net + surplus, gross, covered, excluded)
     }
 
-    /// How many open pools lie between tokens from which an output can be reached.
+    /// Counts the open pools between tokens from which an output can be reached.
     fn visited(&self) -> u32 {
         let graph = self.prepared.graph();
         let worth = &self.potentials.worth;
         let mut pools = Vec::new();
         for token in (0..worth.len()).filter(|token| worth[*token] > 0.0) {
-            // Sees each pair from the token with the higher number: hubs have low ones, and thousands of arrows.
+            // Sees each pair from the token with the higher number: hubs have low numbers, and thousands of arrows.
             let lower = graph.arrows(token).iter().filter(|arrow| (arrow.to as usize) < token);
             let leads_on = lower.filter(|arrow| worth[arrow.to as usize] > 0.0 && self.problem.is_open(arrow.pair));
             pools.extend(leads_on.map(|arrow| self.prepared.pairs().get(arrow.pair).pool));

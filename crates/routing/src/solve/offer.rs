@@ -1,4 +1,4 @@
-//! Exact routes within the limits of a transaction, the best of which is kept.
+//! Runs flows as exact routes within the limits of a transaction, and keeps the best.
 
 use super::Solver;
 use crate::MAX_ROUTE_GAS_UNITS;
@@ -10,14 +10,15 @@ use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
 impl Solver<'_> {
-    /// Keeps the exact route of a flow if it is better than what there is. What it leaves of a token flows on as in the best route.
+    /// Keeps the exact route of a flow if it is better than the incumbent. What the flow leaves of a token flows on as
+    /// in the incumbent.
     pub(super) fn offer(&self, best: &mut Option<Candidate>, flows: &[Flow]) {
         if flows.is_empty() {
             return;
         }
         let spare = self.flows_of(best.as_ref());
         let whole = completed(&self.problem, flows, &spare);
-        // What is left may flow on by more pools than a chain may have.
+        // What is left may flow on over more pools than a path may have.
         let is_allowed = |whole: &[Flow]| longest_chain(whole) <= self.problem.hops;
         if (whole.len() > flows.len() && !is_allowed(&whole)) || self.offer_kept(best, &whole, None) {
             return;
@@ -28,7 +29,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The same of a plan that says what outputs keep of what reaches them; whether it runs.
+    /// Keeps the same for a plan that states what outputs keep of what reaches them; returns whether it runs.
     pub(super) fn offer_kept(&self, best: &mut Option<Candidate>, flows: &[Flow], kept: Option<&[(u32, f64)]>) -> bool {
         let Some(found) = best_run(&self.problem, self.request, flows, kept) else { return false };
         if found.route.gas_units() > MAX_ROUTE_GAS_UNITS {
@@ -42,7 +43,7 @@ impl Solver<'_> {
         true
     }
 
-    /// Looks again as if gas were dearer, until a route keeps within the gas that a transaction may use.
+    /// Searches again as if gas were more expensive, until a route stays within the gas that a transaction may use.
     pub(super) fn save_gas(&self, bound: f64, best: &mut Option<Candidate>) {
         for dear in dearer(&self.problem, bound) {
             self.too_much_gas.set(false);
@@ -54,8 +55,9 @@ impl Solver<'_> {
         }
     }
 
-    /// Looks again as if a swap cost a share of the trade, where gas costs less and the bound is not close. At no gas the relaxed flow earns by
-    /// circles, which no route has: what is left of it without them may pay less than a flow that was sought without them.
+    /// Searches again as if a swap cost a share of the trade, if gas costs less and the bound is not close. Without a
+    /// gas price the relaxed flow earns by cycles, which no route has: without them it may pay less than a flow that
+    /// was searched for without them.
     pub(super) fn offer_at_nominal_gas(&self, bound: f64, best: &mut Option<Candidate>) {
         let gas_price = Tuning::NOMINAL_SWAP_SHARE * bound.max(0.0) / Tuning::SWAP_GAS_UNITS;
         let dearer = gas_price - self.problem.gas_price;
@@ -64,7 +66,8 @@ impl Solver<'_> {
             return;
         }
         let problem = Problem { gas_price, recorder: None, ..self.problem.clone() };
-        // Weighs the best route at that gas too, or a split would take it for good enough. What is found instead keeps its own value.
+        // Values the incumbent at that gas price too, or else the split would count as close already. What is found
+        // keeps the value at that price.
         let mut found = best.clone().map(|known| {
             #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
             let net = known.net - dearer * known.route.gas_units() as f64;
@@ -77,8 +80,8 @@ impl Solver<'_> {
         }
     }
 
-    /// Stops pools of the best route short of the last tick that they pass, where that is near: the tick's gas may cost more than the amount
-    /// beyond it earns. What they no longer take goes the other ways.
+    /// Tries to stop pools of the best route just short of the last tick that they cross, if it is near: the tick's gas
+    /// may cost more than the amount beyond it earns. The amount that they no longer take goes to other flows.
     pub(super) fn offer_tick_stops(&self, best: &mut Option<Candidate>) {
         let flows = self.flows_of(best.as_ref());
         let stop = |flow: &Flow| {
@@ -87,7 +90,7 @@ impl Solver<'_> {
             (stop > Tuning::TICK_STOP_SHARE * flow.amount_in).then_some((stop, *flow))
         };
         let mut stops: Vec<(f64, Flow)> = flows.iter().filter_map(stop).collect();
-        // Nearest first: there the least is lost.
+        // Nearest first: these lose the least.
         let kept = |(stop, flow): &(f64, Flow)| stop / flow.amount_in;
         stops.sort_by(|a, b| kept(b).total_cmp(&kept(a)).then(a.1.pair.cmp(&b.1.pair)));
         for (stop, flow) in stops.into_iter().take(Tuning::TICK_STOPS) {
@@ -98,13 +101,14 @@ impl Solver<'_> {
         }
     }
 
-    /// The flow that the best route runs.
+    /// Returns the flow that the best route runs.
     pub(super) fn flows_of(&self, best: Option<&Candidate>) -> Vec<Flow> {
         best.map_or_else(Vec::new, |found| plan::flows_of(self.prepared, &found.route))
     }
 }
 
-/// The problem as if gas were dearer, by and by. Bounds on it say nothing of the problem itself, and are not noted.
+/// Returns the problem with higher and higher gas prices. Bounds on it do not hold for the problem itself, and are not
+/// recorded.
 fn dearer<'p>(problem: &Problem<'p>, bound: f64) -> impl Iterator<Item = Problem<'p>> {
     Tuning::DEARER_GAS_SHARES.into_iter().map(move |share| {
         #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]

@@ -1,4 +1,4 @@
-//! Routes stay simple where simple is as good: what a step brings has to be worth its while.
+//! Simplifies routes: a step must bring more than a negligible gain.
 
 use super::Solver;
 use crate::exact::candidate::{Candidate, best_run};
@@ -8,7 +8,7 @@ use crate::problem::support::longest_chain;
 use crate::tuning::Tuning;
 
 impl Solver<'_> {
-    /// Leaves steps of a pair's route out, the smallest first, as long as all of them together bring next to nothing.
+    /// Removes steps of a pair's route, the smallest first, as long as all of them together bring next to nothing.
     pub(super) fn simplify(&self, best: &mut Option<Candidate>) {
         if !self.problem.is_pair() {
             return;
@@ -22,13 +22,13 @@ impl Solver<'_> {
                 let leaving = flows.iter().filter(|other| other.from == flow.from);
                 flow.amount_in / leaving.map(|other| other.amount_in).sum::<f64>()
             };
-            // What takes all of a token is on the only way.
+            // A step that takes all of a token is on the only way.
             let is_split = |flow: &&Flow| share(flow) < 1.0 && !refused.contains(&flow.pair);
             let smallest = flows.iter().filter(is_split).min_by(|a, b| share(a).total_cmp(&share(b)));
             let Some(flow) = smallest else { return };
             let ends = [self.problem.source, self.problem.target].map(index32);
             let fewer = without(&flows, flow.pair, ends);
-            // Chains of allowed length that meet may leave a longer one when a part of them goes.
+            // Where paths of allowed length meet, removing a part of them may leave a longer one.
             let is_allowed = longest_chain(&fewer) <= self.problem.hops;
             let simpler = is_allowed.then(|| best_run(&self.problem, self.request, &fewer, None)).flatten();
             let is_shorter = |simpler: &Candidate| simpler.route.steps.len() < found.route.steps.len();
@@ -40,7 +40,7 @@ impl Solver<'_> {
     }
 }
 
-/// Flows without one of them, and without those that it alone led to, or that alone led to it.
+/// Returns the flows without one of them, and without those that it alone led to, or that alone led to it.
 fn without(flows: &[Flow], pair: u32, [source, target]: [u32; 2]) -> Vec<Flow> {
     let mut fewer: Vec<Flow> = flows.iter().filter(|flow| flow.pair != pair).copied().collect();
     loop {

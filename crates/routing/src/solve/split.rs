@@ -15,15 +15,15 @@ use crate::relax::{FlowSearch, LayerSearch, Newton};
 use crate::round::{Found, Relaxed};
 use crate::tuning::Tuning;
 
-/// What a split left: a bound, and the potentials that go with it.
+/// The result of a split: a bound, and the potentials that go with it.
 pub(super) struct Split<'p> {
     bound: f64,
     potentials: Potentials,
-    /// What the bound can be narrowed down with.
+    /// What can narrow the bound further.
     rest: Option<Rest<'p>>,
 }
 
-/// A flow search as it was left, and what it found out about bounds.
+/// The state of a flow search when it ended, and what it found about bounds.
 pub(super) struct Rest<'p> {
     alive: Vec<bool>,
     start: Vec<f64>,
@@ -33,7 +33,7 @@ pub(super) struct Rest<'p> {
 }
 
 impl Split<'_> {
-    /// The least dual over a pair's pools, where there is one.
+    /// Returns the least dual over a pair's pools, if there is one.
     pub(super) fn tightest(&self, problem: &Problem<'_>) -> Option<Tightest> {
         let (dual, board) = &self.rest.as_ref()?.tightest;
         let price_in = board.price.get(problem.source).copied()?;
@@ -42,7 +42,7 @@ impl Split<'_> {
 }
 
 impl Solver<'_> {
-    /// A bound for a trade that is worth less than its gas.
+    /// Computes a bound for a trade that is worth less than its gas.
     pub(super) fn below_gas(&self, best: Option<&Candidate>) -> f64 {
         let problem = &self.problem;
         let mut potentials = Potentials::new(problem, 0.0);
@@ -53,7 +53,7 @@ impl Solver<'_> {
         let mut bound = potentials.bound(problem);
         let chain = self.flows_of(best);
         let caps = &potentials.cap;
-        // Prices along the chain know of the gas that every pool on the way costs; those without arbitrage, of stale pools.
+        // Prices along the path account for the gas of every pool on it; prices without arbitrage, for stale pools.
         let boards = [few::chain_prices(problem, &alive, &chain), few::standing_prices(problem, &alive)];
         let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
         let evaluated = |board| evaluate::evaluate(problem, &alive, caps, board, f64::INFINITY).bound;
@@ -75,7 +75,7 @@ impl Solver<'_> {
         few.map_or(bound, |few| few.min(bound))
     }
 
-    /// A search for a flow of about such a value, from prices near its.
+    /// Prepares a search for a flow of about such a value, from prices close to its own.
     pub(super) fn search<'s, 'p>(
         &self,
         problem: &'s Problem<'p>,
@@ -97,13 +97,14 @@ impl Solver<'_> {
         }
     }
 
-    /// Most pools of a flow. Some may be added for inputs that a flow leaves where they are.
+    /// Returns the most pools of a flow. Some are reserved for inputs that a flow leaves unspent.
     fn most_pools(&self) -> usize {
         let spare = if self.problem.is_pair() { 0 } else { self.problem.terms.supplies.len() };
         plan::most_pools(self.prepared, self.request).saturating_sub(spare).max(1)
     }
 
-    /// What tokens can hold and are worth over fewer pools; for several ends what they are over all open ones, which is no less.
+    /// Computes what tokens can hold and be worth over fewer pools; for several ends returns the values over all open
+    /// pools, which are no lower.
     fn potentials_over(&self, problem: &Problem<'_>) -> Potentials {
         if !problem.is_pair() {
             return self.potentials.clone();
@@ -112,12 +113,12 @@ impl Solver<'_> {
         Potentials::with_first_slippage(problem, is_same.then_some(&self.potentials))
     }
 
-    /// The value of the whole trade, where a bound is known.
+    /// Returns the value of the whole trade, given a bound.
     pub(super) fn scale(&self, bound: f64) -> f64 {
         if self.problem.is_pair() { bound } else { self.supplied_value() }
     }
 
-    /// Looks for a better flow over the problem, and for a bound on every route over it.
+    /// Searches for a better flow over the problem, and for a bound on every route over it.
     pub(super) fn split<'p>(&self, problem: &Problem<'p>, best: &mut Option<Candidate>) -> Split<'p> {
         let mut potentials = self.potentials_over(problem);
         let is_pair = problem.is_pair();
@@ -126,7 +127,7 @@ impl Solver<'_> {
             return self.split(&all, best);
         }
         let net = best.as_ref().map_or(0.0, |found| found.net);
-        // Where all tokens are active the potentials of a pair are a bound by themselves.
+        // If all tokens are active, the potentials of a pair are a bound by themselves.
         let first = if is_pair && problem.active.is_none() { potentials.bound(problem) } else { f64::INFINITY };
         if self.is_close(first, best) {
             self.note(problem, &potentials);
@@ -134,10 +135,11 @@ impl Solver<'_> {
             return Split { bound: first, potentials, rest: None };
         }
         self.tighten(problem, &mut potentials, net);
-        // Beside several ends a token may be met only by way of pools that a search leaves out: it needs a price for these to be judged.
+        // With several ends, a token may be reachable only through pools that a search excludes: it needs a price for
+        // these pools to be evaluated.
         let alive = reachable(if is_pair { problem } else { &self.problem });
         let mut start = potentials.start_prices(problem);
-        // The potentials of a pair bound it as well as the dual at their prices, unless stale pools spoil them.
+        // The potentials of a pair bound it as tightly as the dual at their prices, unless stale pools distort them.
         let mut bound = first;
         if !first.is_finite() || first - net > Tuning::DISTRUST_GAP * first.abs() {
             bound = bound.min(self.judge_start(problem, &potentials.cap, &alive, &mut start, net));
@@ -160,7 +162,8 @@ impl Solver<'_> {
         Split { bound, potentials, rest: Some(Rest { newton, tightest, relaxed, alive, start }) }
     }
 
-    /// The dual at the start prices. Where it is far from `net` and prices without arbitrage bound a pair better, those are the start prices.
+    /// Evaluates the dual at the start prices. If it is far from `net` and prices without arbitrage bound a pair
+    /// better, those become the start prices.
     fn judge_start(&self, problem: &Problem<'_>, caps: &[f64], alive: &[bool], start: &mut Vec<f64>, net: f64) -> f64 {
         let is_pair = problem.is_pair();
         let mut board = PriceBoard::new(start.len());
@@ -186,7 +189,7 @@ impl Solver<'_> {
         judged
     }
 
-    /// The least bound that can be had, where a split's is not close to the best route.
+    /// Narrows the bound of a split as far as possible, if it is not close to the incumbent.
     pub(super) fn narrowed<'p>(&'p self, split: &mut Split<'p>, best: Option<&Candidate>) -> f64 {
         let problem = &self.problem;
         let (mut bound, known) = (split.bound, best.map_or(0.0, |found| found.net));
@@ -203,7 +206,7 @@ impl Solver<'_> {
         let (caps, chain) = (&split.potentials.cap, || self.flows_of(best));
         let layered = |bound: f64| self.layered(alive, caps, &board.price, &chain(), [known, bound]);
         let is_off = |bound: f64, gap: f64| is_pair && dual.is_finite() && bound - known > gap * bound.abs();
-        // Gas of a few pools is better told by counting pools, and asking about them; where more is open, prices stand apart.
+        // Counting pools and branching close a gap of the gas of a few pools better; if more is open, prices disagree.
         let is_by_gas = |bound: f64| Tuning::COUNTING_GAS_UNITS * problem.gas_price > bound - known;
         let large = is_large(self.prepared);
         let [gap, gap_by_gas] = if large { [Tuning::LAYERED_GAP_OF_LARGE; 2] } else { Tuning::LAYERED_GAPS };
@@ -225,7 +228,7 @@ impl Solver<'_> {
         if !is_apart && is_off(bound, gap_by_gas) { layered(bound) } else { bound }
     }
 
-    /// The least bound by pools still to come, from the tokens of a chain and their prices on.
+    /// Computes the least bound by remaining pools, starting from the tokens of a path and their prices.
     fn layered(&self, alive: &[bool], caps: &[f64], price: &[f64], chain: &[Flow], [net, bound]: [f64; 2]) -> f64 {
         let problem = &self.problem;
         let layers = Layers::new(problem, alive, caps);
@@ -237,8 +240,8 @@ impl Solver<'_> {
         search.bound(&tokens, price).min(bound)
     }
 
-    /// Replaces guesses at the prices of tokens between the ends by prices without arbitrage: potentials follow whichever pool
-    /// promises most, and a stale one promises anything.
+    /// Replaces guesses at the prices of tokens between the ends by prices without arbitrage: potentials follow
+    /// whichever pool promises most, and a stale pool can promise anything.
     fn settle_guesses(&self, problem: &Problem<'_>, guess: &mut [f64]) {
         let standing = self.prepared.standing();
         let scale = problem.price_out / standing.price(problem.target);
@@ -253,7 +256,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Notes the bound of the potentials as a dual bound, where someone asked for its prices.
+    /// Records the bound of the potentials as a dual bound, if an explanation needs its prices.
     fn note(&self, problem: &Problem<'_>, potentials: &Potentials) {
         if problem.recorder.is_none() {
             return;
