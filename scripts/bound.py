@@ -1,31 +1,32 @@
 #!/usr/bin/env python3
-"""Works certificates out again, without Braid.
+"""Recomputes certificates without Braid.
 
     braid-lab bench --market MARKET.json --requests REQUESTS.json --witness WITNESS.jsonl
     scripts/bound.py MARKET.json WITNESS.jsonl
 
-For each line of the witness (one solved request) this evaluates, at the dual prices that it names,
+For each line of the witness (one solved request), this evaluates
 
     price(input) * amount  +  sum over all pools of  max(0, best profit - gas)
 
-over every pool of the market between tokens that the witness lists. By duality (docs/internals/certificate.md) that is an upper bound
-on the value net of gas of every route, whatever the prices are. Nothing is taken from Braid but the prices and the caps:
-pools are read from the market's own file, and the profit of each is worked out here, by another method than Braid's (the
-exact staircase of gas instead of its convex hull), so the result is at most Braid's figure.
+at the line's dual prices, over every pool of the market between tokens that the line lists. By duality
+(docs/internals/certificate.md) that is an upper bound on the value net of gas of every route, whatever the prices are.
+Only the prices, the caps, the gas units of steps and the points described below come from Braid. Pools are read from the
+market's file, and the profit of each is computed here by another method than Braid's: with the exact step function of
+gas instead of its convex hull. So the result is at most Braid's figure.
 
-Pools of a kind without a formula here are listed in the witness as points of their exact curve: the bound has to hold what is
-earned at the points, and no route may be worth more than what the chords allow, extended beyond their neighbours.
+For pools of a kind without a formula here, the witness contains points of their exact curve. The bound must be at least
+the profit at these points. No route may be worth more than the extensions of the chords beyond their neighbours allow.
 
-Prints one line of JSON a request and a summary; exits with 1 if a published bound is below what this script finds, or an
-achieved value above it. Needs Python 3 and nothing else.
+Prints one line of JSON per request, and a summary. Exits with 1 if a published bound is below the result of this script,
+or an achieved value above it. Needs only Python 3.
 """
 import json
 import math
 import sys
 
-# Relative room for the rounding of floating point in a sum of thousands of terms.
+# The relative tolerance for floating-point rounding in a sum of thousands of terms.
 ROUNDING = 1e-9
-# Ticks in one word of a V3 pool's bitmap, and how many words' edges are charged for.
+# The ticks in one word of a V3 pool's bitmap, and the number of word boundaries whose gas is counted.
 WORD_TICKS = 256
 WORD_EDGES = 6
 
@@ -35,9 +36,9 @@ def sqrt_price(tick):
 
 
 def profit_along(gamma, start, stretches, price_in, price_out, cap, gas):
-    """The best profit net of gas of selling up to `cap` along stretches [(end root, liquidity, gas to pass its end)]."""
+    """Returns the best profit net of gas of selling up to `cap` along stretches [(end root, liquidity, gas to cross it)]."""
     best, taken, paid, root = 0.0, 0.0, 0.0, start
-    # The root rate at which the marginal rate pays no more than the input costs.
+    # The square root of the rate at which the marginal output is worth as much as the input.
     target = math.sqrt(price_in / (gamma * price_out))
     for end, liquidity, gas_after in stretches:
         stop = max(end, min(root, target))
@@ -74,7 +75,7 @@ def v3_profit(pool, side, price_in, price_out, cap, gas):
     down = side == 0
     now = int(pool["sqrt_price_x96"]) / 2.0**96
     last = ticks[0][0] if down else ticks[-1][0]
-    # What is passed on the way: (tick, net liquidity, gas).
+    # What the price crosses on its way: (tick, net liquidity, gas).
     stops = [(t, net, gas["tick"]) for t, net in ticks if (t <= tick if down else t > tick)]
     stops.append((tick if down else tick + 1, 0, gas["tick_moved"]))
     compressed = tick // spacing
@@ -97,8 +98,8 @@ def v3_profit(pool, side, price_in, price_out, cap, gas):
 
 
 def sampled_profit(points, price_in, price_out, cap, gas_price):
-    """Points (in, out, gas) of a concave curve from (0, 0) on: the largest profit at a point, which some trade makes, and under
-    the extended chords, for the least gas, which none exceeds."""
+    """Returns two profits from points (in, out, gas) of a concave curve that begins at (0, 0): the largest at a point,
+    which a trade can make, and the largest below the extended chords with the least gas, which no trade exceeds."""
     reached = [price_out * y - price_in * x - units * gas_price for x, y, units in points if x <= cap]
     least_gas = min(units for _, _, units in points) * gas_price
     points = [(0.0, 0.0)] + [(float(x), float(y)) for x, y, _ in points]
@@ -107,7 +108,7 @@ def sampled_profit(points, price_in, price_out, cap, gas_price):
     for k, (a, b) in enumerate(zip(points, points[1:])):
         if a[0] >= cap:
             break
-        # Above [a, b] lie the chord before it, extended forwards, and the chord after it, extended backwards.
+        # Over [a, b] the curve is below the previous chord, extended forwards, and the next chord, extended backwards.
         before = slopes[k - 1] if k > 0 else None
         after = slopes[k + 1] if k + 1 < len(slopes) else 0.0
 
@@ -123,7 +124,7 @@ def sampled_profit(points, price_in, price_out, cap, gas_price):
 
 
 def sound_pools(market):
-    """The pools that some contract can be in, each once. Braid leaves the others out with a word."""
+    """Returns the pools with possible states, each once. Braid reports the others as skipped."""
     seen, pools = set(), []
     for pool in market["pools"]:
         if pool["kind"] == "uniswap_v3":
@@ -137,7 +138,7 @@ def sound_pools(market):
 
 
 def recompute(pools, line):
-    """The bound at the line's prices, in wei: at least, and at most."""
+    """Returns the least and the largest value of the bound at the line's prices, in wei."""
     gas_price = float(line["gas_price_wei"])
     units = {name: units * gas_price for name, units in line["gas_units"].items()}
     price = {token.lower(): float(value) for token, value, _ in line["tokens"]}
@@ -183,8 +184,8 @@ def main(arguments):
             room = ROUNDING * abs(bound)
             published, dual = float(line["upper_bound_value_wei"]), float(line["dual_bound_value_wei"])
             achieved = float(line["achieved_value_wei"])
-            # The dual bound holds what is found here; the published one may be less, where counting pools closed it
-            # further, but no route may be worth more than either.
+            # The dual bound is at least the result of this script. The published bound may be lower, if counting
+            # pools has reduced it further. No route may be worth more than either.
             sound = bound <= dual + room and achieved <= min(published, most) + room
             looser = (dual - bound) / abs(bound) * 1e4 if bound else 0.0
             widest = max(widest, looser)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says in one sentence each which tools are missing and how to get them. Give the tools to look for as arguments.
+# Prints for each missing tool how to get it. The arguments are the tools to look for.
 set -u
 missing=0
 

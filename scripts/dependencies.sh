@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the dependency tree: `deny` licences, sources and bans, `audit` known vulnerabilities. Their tools are compiled once per machine.
-# Without a network to a tool or to the database it says so in one line and succeeds.
+# Checks the dependency tree: `deny` checks licences, sources and bans, and `audit` known vulnerabilities. The tools are
+# compiled once per machine. If a tool or the database is not reachable, prints that nothing was checked, and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 home=${XDG_CACHE_HOME:-$HOME/.cache}/braid
@@ -8,12 +8,12 @@ database=https://github.com/RustSec/advisory-db.git
 
 not_checked() { echo "$1: the dependency tree is NOT checked for $2."; exit 0; }
 
-# Finds a tool of this version, or installs it.
+# Finds this version of a tool, or installs it.
 need() {
     root=$home/$1-$2
     [ -x "$root/bin/$1" ] && return
     echo "Installing $1 $2 into $root (some minutes, once)."
-    # quickly built rather than quick: each runs for a second
+    # Without optimisation the build is faster, and each tool runs only for a second.
     env -u CARGO_TARGET_DIR CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
         timeout 1500 cargo install "$1" --quiet --locked --version "$2" --no-default-features --root "$root"
 }

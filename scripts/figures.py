@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Draws pictures of the documentation into docs/figures/: of a swap, of a basket, and those of docs/internals/certificate.md. Needs Python 3 and nothing else.
+"""Draws the documentation's figures into docs/figures/: of a swap, of a basket, of disturbed markets, and those of
+docs/internals/certificate.md. Needs only Python 3.
 
     scripts/figures.py            draws them
-    scripts/figures.py --check    says whether the committed pictures are those that this script draws
+    scripts/figures.py --check    checks that the committed figures are those that this script draws
 
-The numbers are worked out here from two pools; crates/routing/tests/it/certificate.rs shows the same claims on the same pools
-with the real solver. Those of apart.svg are the solver's own: crates/routing/tests/it/apart.rs writes and holds docs/figures/apart.json.
+The numbers are computed here from two pools; crates/routing/tests/it/certificate.rs checks the same claims on the same
+pools with the solver. Those of apart.svg come from the solver: crates/routing/tests/it/apart.rs writes
+docs/figures/apart.json and checks it.
 """
 import json
 import math
@@ -14,7 +16,7 @@ import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "docs" / "figures"
 GAMMA = 0.997
-# Two pools of ether and dollars: reserves of ether, reserves of dollars.
+# Two pools of ether and dollars, by their reserves of each.
 POOLS = [(1_000.0, 2_000_000.0), (600.0, 1_206_000.0)]
 INK, BLUE, RED, GREEN, GREY = "#1f2933", "#1f6feb", "#c2410c", "#15803d", "#9aa5b1"
 
@@ -24,7 +26,7 @@ def out(pool, amount):
 
 
 def best_trade(pool, price):
-    """The amount of ether at which the pool's marginal rate is the price, and the profit of selling it there."""
+    """Returns the amount of ether at which the pool's marginal rate equals the price, and the profit of selling it."""
     amount = max(0.0, (math.sqrt(pool[0] * pool[1] * GAMMA / price) - pool[0]) / GAMMA)
     return amount, out(pool, amount) - price * amount
 
@@ -128,11 +130,11 @@ def two_pools():
 
 
 def gas():
-    price_of_gas = 25.0  # dollars for a swap
+    price_of_gas = 25.0  # dollars per swap
     sizes = [10 ** (-1 + 3.2 * k / 240) for k in range(241)]
     one = lambda a: max(out(pool, a) for pool in POOLS) - price_of_gas
     two = lambda a: best_split(a)[0] - 2 * price_of_gas
-    per = lambda a: 2_000.0 * a / 1e4  # a basis point of the trade, dollars
+    per = lambda a: 2_000.0 * a / 1e4  # a basis point of the trade, in dollars
     lost = Plot((90, 50, 360, 300), (0.1, 150), (0, 60), "What the wrong number of pools costs",
                 ("ether sold", "below the best, bps"), log_x=True)
     lost.ticks((0.1, 1, 10, 100), range(0, 61, 10))
@@ -165,7 +167,7 @@ def meaning():
 
 
 def boxes(width, height, places, arrows):
-    """Boxes `(x, y, width, height, title, line below)` and arrows `(x, y, x, y, words, shift of the words)`."""
+    """Draws boxes `(x, y, width, height, title, line below)` and arrows `(x, y, x, y, label, offset of the label)`."""
     write = '<text x="{:.0f}" y="{:.0f}" font-family="sans-serif" font-size="{}" font-weight="{}" text-anchor="middle" fill="{}">{}</text>'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
              f'<rect width="{width}" height="{height}" fill="white"/>',

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the examples of the OpenAPI document from a running demo: real requests and the answers they got.
+"""Writes the examples of the OpenAPI document from a running demo: real requests with their answers.
 
     make demo                      # in another terminal
-    scripts/openapi-examples.py    # BRAID_API and BRAID_KEY point elsewhere
+    scripts/openapi-examples.py    # BRAID_API and BRAID_KEY select another service
     cargo run -p braid -- openapi > docs/openapi.json
 """
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A local chain with a block every two seconds, the service on it, and `braid-lab soak` or `load` against it. All of it ends with this script.
+# Starts a local chain with a block every two seconds and the service on it, and runs `braid-lab soak` or `load` against
+# the service. Everything ends with this script.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=$1 seconds=$2
@@ -14,7 +15,7 @@ until curl -s -o /dev/null "http://127.0.0.1:$node_port" --json '{"jsonrpc":"2.0
     kill -0 "${pids[0]}" || { cat "$dir/chain.log"; exit 1; }
     sleep 0.2
 done
-# as many solves at once as there are cores; no limit on calls
+# By default as many solves run at once as there are cores; calls are not limited.
 "$bin/braid" serve --rpc-url "ws://127.0.0.1:$node_port" --listen "127.0.0.1:$port" --data-dir "$dir/data" --api-key soak-key \
     --rate-limit 4294967295 --log info,braid_server=warn >"$dir/serve.log" 2>&1 & pids+=($!)
 until curl -sf -o /dev/null "http://127.0.0.1:$port/ready"; do

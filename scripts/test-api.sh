@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The HTTP API as strangers meet it, on a local chain of its own: the explorer in a real browser, the TypeScript and the Rust client with their
-# examples, the examples of the documentation, then generated requests, well-formed and not, each answer checked against the OpenAPI document
-# that the service serves.
-# CASES is the least number of generated requests, SEED picks them.
+# Tests the HTTP API from a user's side, on a local chain: the explorer in a real browser, the TypeScript and the Rust
+# client with their examples, and the examples of the documentation. Then sends generated requests, valid and invalid,
+# and checks each answer against the OpenAPI document that the service serves.
+# CASES is the minimum number of generated requests, and SEED their seed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 cases="${CASES:-5000}"
 seed="${SEED:-1}"
 target="${CARGO_TARGET_DIR:-target}"
-# one installation per list of pinned versions, shared by every checkout of this machine
+# One installation for each list of pinned versions, which all checkouts on this machine share.
 pins=$(sha256sum scripts/schemathesis.txt | cut -c1-12)
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/braid/schemathesis-$pins"
 work=$(mktemp -d)
@@ -31,7 +31,7 @@ fi
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 DEMO_NODE_PORT="${DEMO_NODE_PORT:-$(free_port)}"
 BRAID_PORT="${BRAID_PORT:-$(free_port)}"
-# limits are not what is tested here
+# Limits are not tested here.
 export DEMO_NODE_PORT BRAID_PORT BRAID_RATE_LIMIT=100000000 BRAID_READ_RATE_LIMIT=100000000 BRAID_ANONYMOUS_RATE_LIMIT=100000000
 base="http://127.0.0.1:$BRAID_PORT"
 log="$work/demo.log"
@@ -46,13 +46,14 @@ done
 ready || { echo "the demo was not ready in time:" >&2; tail -5 "$log" >&2; exit 1; }
 
 (cd explorer && BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT" node --test --test-concurrency=1 --test-timeout=120000 test/browser/*.test.mjs)
-# a client meets the service's own document: the types are generated from what is served
+# The client's types are generated from the document that the service serves.
 export BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT"
 clients/js/build.sh "$base/openapi.json"
 export BRAID_BIN; BRAID_BIN=$(realpath "$target/debug/braid")
 (cd clients/js && node --test --test-concurrency=1 --test-timeout=300000 test/*.test.mjs)
 
-# the Rust client's examples, with an account of their own; each fails unless its swap succeeds, and what one says is what arrives
+# The Rust client's examples, with their own account. Each fails unless its swap succeeds, and the amount that the swap
+# prints must be the amount that arrives.
 rust() { PRIVATE_KEY=0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6 "$target/debug/examples/$1" "${@:2}"; }
 usdc=0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48 weth=0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2 wbtc=0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599
 ether=0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE
@@ -77,7 +78,7 @@ checks=not_a_server_error,status_code_conformance,content_type_conformance,respo
 checks+=,response_schema_conformance,negative_data_rejection,unsupported_method,allow_header_conformance
 status=0
 report="$work/report.txt"
-# in a folder of its own, where it keeps notes
+# In a separate folder, because it writes files there.
 (cd "$work" && "$tools/bin/schemathesis" run "$base/openapi.json" --checks "$checks" --phases examples,coverage,fuzzing \
     --generation-deterministic --seed "$seed" --max-examples "$((cases / 8))" --workers 1 --request-timeout 20 \
     --suppress-health-check all --warnings off --header 'X-API-Key: demo-key' --no-color) >"$report" 2>&1 || status=$?

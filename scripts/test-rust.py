@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Builds the workspace's tests and runs their binaries side by side; arguments are passed to `cargo test`, as in
+"""Builds the workspace's tests and runs their binaries in parallel. Arguments are passed to `cargo test`, as in
 `scripts/test-rust.py -p braid-ethereum`.
 
-`cargo test` runs one binary after the other, and many of ours wait for nodes and processes. Each binary's output goes to a file of its own,
-TARGET/test-output. What is printed is the line that `cargo test` ends a binary with, and the whole output of one that fails, at once; the
-failures are told again at the end. JOBS is how many run at a time, by default one more than there are processors.
+`cargo test` runs one binary after the other, but many of ours wait for nodes and processes. The output of each binary is
+written to a file in TARGET/test-output. For each binary the last line of `cargo test` is printed, and for one that fails
+the whole output at once. The failures are printed again at the end. JOBS is the number of binaries that run at a time; by
+default, one more than there are processors.
 """
 
 import json
@@ -16,7 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-# Longest that one binary may run, seconds; the longest takes some minutes on two cores.
+# The maximum time of a binary in seconds. The slowest one takes some minutes on two cores.
 LIMIT_S = 1_800
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,7 +27,7 @@ def target_folder():
 
 
 def toolchain():
-    """What cargo tells the tests of itself: which one they may ask, from whatever folder."""
+    """Returns the variables with which tests find cargo and its toolchain from any folder, as cargo itself sets them."""
     said = {}
     for variable, command in {"CARGO": "which cargo", "RUSTUP_TOOLCHAIN": "show active-toolchain"}.items():
         try:
@@ -39,7 +40,7 @@ def toolchain():
 
 
 def build(args):
-    """The test binaries, each with the folder of its package."""
+    """Returns the test binaries with their names and the folders of their packages."""
     cargo = subprocess.Popen(
         ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics", *args], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
@@ -57,7 +58,7 @@ def build(args):
 
 
 class Run:
-    """One process among those that run at a time."""
+    """A test process."""
 
     def __init__(self, name, command, folder, env):
         self.name, self.command, self.folder, self.env = name, command, folder, env
@@ -66,7 +67,7 @@ class Run:
         began = time.monotonic()
         with open(output, "wb") as file:
             process = subprocess.Popen(self.command, cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
-            # one that hangs is a failure with words, too
+            # A process that hangs becomes a failure with its output.
             limit = threading.Timer(LIMIT_S, process.send_signal, [signal.SIGKILL])
             limit.start()
             _, status, used = os.wait4(process.pid, 0)
@@ -89,7 +90,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     times_file = folder / "times.json"
     times = json.loads(times_file.read_text()) if times_file.is_file() else {}
-    # properties are tried on the same cases everywhere; a seed of one's own tries others
+    # Property tests use the same cases everywhere. PROPTEST_RNG_SEED in the environment selects others.
     shared = {"PROPTEST_RNG_SEED": "1", **os.environ, **toolchain()}
 
     runs = []
@@ -97,7 +98,7 @@ def main():
         runs.append(Run(name, [executable], package, {**shared, "CARGO_MANIFEST_DIR": str(package)}))
     if not any(arg in ("--test", "--lib", "--bin", "--bins", "--tests") for arg in args):
         runs.append(Run("documentation", ["cargo", "test", "--doc", "--quiet", *args], ROOT, os.environ))
-    # the longest first, so that none of them is left over; one that never ran may be long
+    # The longest first, so that none of them runs alone at the end. One that never ran counts as long.
     runs.sort(key=lambda run: -times.get(run.name, 1e9))
 
     jobs = int(os.environ.get("JOBS") or len(os.sched_getaffinity(0)) + 1)

@@ -210,7 +210,8 @@ mod tests {
 
     const ETHER: u128 = 10_u128.pow(18);
 
-    /// Wrapped ether and a token in three pools; the first has so much of its first coin, where 900 ether would be in line with the others.
+    /// Returns a market of wrapped ether and a token in three pools. `reserve` is the first coin's reserve in the first
+    /// pool; 900 ether would agree with the other pools.
     fn prepared(block: u64, reserve: u128) -> Prepared {
         let block = Block {
             number: block,

@@ -92,7 +92,7 @@ mod tests {
     use clap::{CommandFactory as _, FromArgMatches as _};
     use proptest::prelude::*;
 
-    /// Returns the debug form of the settings that a command line gives under a file.
+    /// Returns the debug form of the settings from a command line and a file with defaults.
     fn parse(file: &str, args: &[&str]) -> Result<String, String> {
         let (command, _) = with_defaults(crate::Cli::command(), file, Path::new("braid.toml"))?;
         let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;

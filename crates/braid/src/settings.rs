@@ -142,7 +142,8 @@ fn wrapped(text: &str, most: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// The example with every setting's # taken away is a file that `serve` reads, but for those that have no default.
+    /// Every setting must have a line in the example that is valid TOML without its #, and must have a help text and a
+    /// variable.
     #[test]
     fn the_example_names_every_setting_and_is_read_as_the_defaults() {
         let text = example();

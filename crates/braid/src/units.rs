@@ -54,7 +54,7 @@ mod tests {
             assert_eq!(format_units(parsed, decimals), text);
         }
         assert_eq!(format_units(U256::ZERO, 6), "0");
-        // as the explorer takes them
+        // Forms that the explorer accepts too.
         for (text, units) in [(".5", 500_000u64), ("0.50", 500_000), ("2.", 2_000_000), ("007", 7_000_000)] {
             assert_eq!(parse_units(text, 6), Some(U256::from(units)), "{text}");
         }

@@ -1,4 +1,4 @@
-//! The calls that the builder and the helpers make.
+//! The ABI of the contract functions that this crate calls.
 #![allow(missing_docs)]
 
 use alloy::sol;

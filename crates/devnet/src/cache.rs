@@ -1,4 +1,4 @@
-//! The world as a state file, made once for everything that it is made of.
+//! The cache of the world: a state file that is built once for each version of its inputs.
 
 use std::{
     fs::File,
@@ -13,7 +13,7 @@ use crate::{
     world::{self, Progress},
 };
 
-/// The sources that decide what the world holds.
+/// The sources that decide the contents of the world.
 const WORLD_SOURCES: &[&str] = &[
     include_str!("abi.rs"),
     include_str!("accounts.rs"),
@@ -40,7 +40,8 @@ const WORLD_SOURCES: &[&str] = &[
     include_str!("world/vaults.rs"),
 ];
 
-/// The state file, made now if it is not there. Processes that want the same file at once wait for one of them.
+/// Returns the path of the state file and builds the file first if it does not exist. Processes that want the same file
+/// at the same time wait for the one that builds it.
 pub(crate) async fn state_file(kit: &Kit, folder: &Path, progress: &Progress) -> Result<PathBuf, DevnetError> {
     let file = folder.join(format!("world-{}.json", &hex::encode(key(kit)?)[..16]));
     if file.is_file() {
@@ -54,7 +55,7 @@ pub(crate) async fn state_file(kit: &Kit, folder: &Path, progress: &Progress) ->
     Ok(file)
 }
 
-/// A hash of everything that the world is made of.
+/// Returns a hash of all inputs of the world: the inputs of the bytecode bundle and the sources that build the world.
 fn key(kit: &Kit) -> Result<B256, DevnetError> {
     let mut hasher = Keccak256::new();
     for input in kit.bundle_inputs()? {
@@ -98,11 +99,12 @@ async fn make(kit: &Kit, folder: &Path, file: &Path, progress: &Progress) -> Res
     world::build(node.rpc(), &bundle, progress).await?;
     node.stop();
     forget_traces(&dump)?;
-    // Renamed whole: another process sees all of the file or none of it.
+    // The rename is atomic: another process sees the whole file or none.
     std::fs::rename(&dump, file).map_err(DevnetError::file(file))
 }
 
-/// Empties the call traces of the building transactions: three quarters of the file, and nobody asks for them.
+/// Removes the call traces of the building transactions from the state file. They are three quarters of its size, and
+/// nothing reads them.
 fn forget_traces(path: &Path) -> Result<(), DevnetError> {
     let text = std::fs::read(path).map_err(DevnetError::file(path))?;
     let mut state: serde_json::Value = serde_json::from_slice(&text)

@@ -1,4 +1,4 @@
-//! The chain that users of this crate hold.
+//! The running chain, [`Devnet`], and its options.
 
 use std::path::PathBuf;
 
@@ -15,26 +15,28 @@ use crate::{
     world::Progress,
 };
 
-/// Blocks that are mined on top of the world before anyone sees it, unless more are asked for: the world's own are years old. Each takes a
-/// thirtieth of a second, in which anvil hashes the world's 29,000 storage slots.
+/// The default number of blocks that are mined on top of the world before the chain is handed out; without them the
+/// newest block would be years old. Each takes a thirtieth of a second, in which anvil hashes the world's 29,000
+/// storage slots.
 const PAST_BLOCKS: u64 = 2;
 /// Seconds between these blocks.
 const PAST_SECONDS: u64 = 2;
 
-/// How to start the chain.
+/// Options of the chain.
 #[derive(Clone)]
 pub struct Options {
-    /// Port on 127.0.0.1, http and websocket; 0 (the default) for a free one.
+    /// The port on 127.0.0.1, for http and websocket; 0 (the default) for a free one.
     pub port: u16,
-    /// When blocks are made; by default one for every transaction.
+    /// When blocks are mined; by default, one for every transaction.
     pub mining: Mining,
-    /// Blocks before the first one that anyone sees whose states the node remembers, so that a reorganisation or a fork can go back to them.
+    /// The number of blocks mined before the chain is handed out, at least 2. The node keeps their states, so that a
+    /// reorganisation or a fork can go back to them.
     pub past_blocks: u64,
-    /// The `contracts` folder with its installed packages; by default this repository's.
+    /// The `contracts` folder with its installed packages; by default, this repository's.
     pub contracts: Option<PathBuf>,
-    /// The folder of the state file; by default in cargo's target folder.
+    /// The folder of the state file; by default, a folder in cargo's target folder.
     pub cache: Option<PathBuf>,
-    /// Told what is being done while the world is made; silent by default.
+    /// A callback that receives the progress of building the world; by default, it does nothing.
     pub progress: Progress,
 }
 
@@ -57,7 +59,7 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// A running chain; the node ends when this is dropped, or when the process ends in any way.
+/// A running chain. The node ends when this is dropped, and also when the process ends in any other way.
 #[derive(Debug)]
 pub struct Devnet {
     kit: Kit,
@@ -65,13 +67,13 @@ pub struct Devnet {
     proxy: Option<Address>,
 }
 
-/// Gas limit of a transaction that names none: enough for a new pool with a trade.
+/// The gas limit of transactions that set none. It is enough for the creation of a pool with a trade.
 const PLENTY_OF_GAS_UNITS: u64 = 8_000_000;
 
 impl Devnet {
-    /// Starts the chain: about a second, and half a minute the first time, when the world is made.
+    /// Starts the chain. This takes about a second, and half a minute the first time, when the world is built.
     ///
-    /// The execution proxy is deployed when `contracts/artifacts/ExecutionProxy.json` is there.
+    /// Deploys the execution proxy if `contracts/artifacts/ExecutionProxy.json` exists.
     ///
     /// # Errors
     /// When packages are missing, the port is taken, or the node fails.
@@ -98,7 +100,8 @@ impl Devnet {
         Ok(Self { kit, node, proxy })
     }
 
-    /// A second node, forked from this one's newest state: a block per transaction, on a free port.
+    /// Starts a second node, forked from the newest state of this one. It listens on a free port and mines a block per
+    /// transaction.
     ///
     /// # Errors
     /// When the node fails.
@@ -115,48 +118,49 @@ impl Devnet {
         Ok(Self { kit: self.kit.clone(), node: Node::start(&self.kit, options).await?, proxy: self.proxy })
     }
 
-    /// The node's http address.
+    /// Returns the node's http address.
     #[must_use]
     pub fn http_url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port())
     }
 
-    /// The node's websocket address.
+    /// Returns the node's websocket address.
     #[must_use]
     pub fn ws_url(&self) -> String {
         format!("ws://127.0.0.1:{}", self.port())
     }
 
-    /// The node's port.
+    /// Returns the node's port.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.node.port()
     }
 
-    /// JSON-RPC to the node.
+    /// Returns the JSON-RPC client of the node.
     #[must_use]
     pub fn rpc(&self) -> &Rpc {
         self.node.rpc()
     }
 
-    /// Where the execution proxy is; `None` when its artifact was not there.
+    /// Returns the address of the execution proxy; `None` if its artifact did not exist at the start.
     #[must_use]
     pub fn proxy(&self) -> Option<Address> {
         self.proxy
     }
 
-    /// Every token of the chain.
+    /// Returns every token of the chain.
     #[must_use]
     pub fn tokens(&self) -> &'static [Token] {
         tokens::TOKENS
     }
 
-    /// Whether the node has ended by itself.
+    /// Returns whether the node's process has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         self.node.has_ended()
     }
 
-    /// Sets what `owner` holds of a token, by writing the token's storage. Total supply stays as it is.
+    /// Sets the balance of `owner` in a token, in atomic units, by writing the token's storage. The total supply does
+    /// not change.
     ///
     /// # Errors
     /// When the token is unknown or the node fails.
@@ -166,7 +170,7 @@ impl Devnet {
         self.rpc().call("anvil_setStorageAt", json!([token.address, key, B256::from(amount)])).await.map(|_| ())
     }
 
-    /// Sets what `owner` holds of ether.
+    /// Sets the ether balance of `owner`.
     ///
     /// # Errors
     /// When the node fails.
@@ -174,15 +178,15 @@ impl Devnet {
         self.rpc().call("anvil_setBalance", json!([owner, amount_wei])).await.map(|_| ())
     }
 
-    /// What `owner` holds of a token, in atomic units.
+    /// Returns the balance of `owner` in a token, in atomic units.
     ///
     /// # Errors
-    /// When the address is no token or the node fails.
+    /// When the address is not a token or the node fails.
     pub async fn balance_of(&self, token: Address, owner: Address) -> Result<U256, DevnetError> {
         self.rpc().view(token, &abi::IErc20::balanceOfCall { owner }).await
     }
 
-    /// What `owner` holds of ether, in wei.
+    /// Returns the ether balance of `owner`, in wei.
     ///
     /// # Errors
     /// When the node fails.
@@ -190,7 +194,7 @@ impl Devnet {
         self.rpc().get("eth_getBalance", json!([owner, "latest"])).await
     }
 
-    /// Mines so many blocks at once, a second apart.
+    /// Mines this many blocks at once, with timestamps one second apart.
     ///
     /// # Errors
     /// When the node fails.
@@ -198,7 +202,7 @@ impl Devnet {
         self.rpc().call("anvil_mine", json!([U256::from(blocks), "0x1"])).await.map(|_| ())
     }
 
-    /// Remembers the state; give the answer to [`Self::revert`].
+    /// Takes a snapshot of the state and returns its id for [`Self::revert`].
     ///
     /// # Errors
     /// When the node fails.
@@ -206,7 +210,7 @@ impl Devnet {
         self.rpc().get("evm_snapshot", json!([])).await
     }
 
-    /// Goes back to a remembered state, once.
+    /// Reverts the state to a snapshot. Each snapshot can be used once.
     ///
     /// # Errors
     /// When the snapshot is unknown or the node fails.
@@ -217,14 +221,15 @@ impl Devnet {
         Err(DevnetError::Rpc { method: "evm_revert".into(), reason: format!("unknown snapshot {snapshot}") })
     }
 
-    /// Sends a transaction from any account, impersonated where it is not unlocked, and waits until it is mined; gives its
-    /// hash. On a chain of [`Mining::Manual`] use [`Rpc::submit`] and [`Self::mine`].
+    /// Sends a transaction from any account, waits until it is mined, and returns its hash. An account that is not
+    /// unlocked is impersonated. With [`Mining::Manual`], use [`Rpc::submit`] and [`Self::mine`] instead.
     ///
     /// # Errors
-    /// [`DevnetError::Reverted`] when it was mined and failed, and the node's own errors.
+    /// [`DevnetError::Reverted`] if the transaction was mined and reverted; otherwise the node's errors.
     pub async fn send(&self, tx: &Tx) -> Result<B256, DevnetError> {
         self.rpc().call("anvil_impersonateAccount", json!([tx.from])).await?;
-        // An estimate is for the second in which it is made, and a pool's first trade in another second costs more.
+        // A gas estimate holds for the second in which it is made. The first trade in a pool costs more in another
+        // second.
         let tx = Tx { gas_units: tx.gas_units.or(Some(PLENTY_OF_GAS_UNITS)), ..tx.clone() };
         let (hash, succeeded) = self.rpc().submit_and_wait(&tx).await?;
         if succeeded {
@@ -233,7 +238,7 @@ impl Devnet {
         Err(DevnetError::Reverted { what: format!("transaction {hash}"), to: tx.to })
     }
 
-    /// Puts code at an address.
+    /// Sets the code at an address.
     ///
     /// # Errors
     /// When the node fails.
@@ -242,7 +247,7 @@ impl Devnet {
     }
 }
 
-/// Gives the chain a past of so many blocks, two at least, that ends now, and sets its clock to the real time.
+/// Mines `blocks` blocks, at least two, that end at the present time, and sets the node's clock to the real time.
 async fn warm_up(rpc: &Rpc, blocks: u64) -> Result<(), DevnetError> {
     let earliest = rpc.head_timestamp().await? + 1;
     let first = clock::unix_seconds().saturating_sub(blocks * PAST_SECONDS).max(earliest);

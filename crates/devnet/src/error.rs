@@ -1,4 +1,4 @@
-//! What can go wrong with the local chain, each with what to do about it.
+//! Errors of the local chain. Each message states the remedy where there is one.
 
 use std::path::PathBuf;
 
@@ -10,15 +10,15 @@ pub enum DevnetError {
     /// The npm packages are not installed.
     #[error("{} is missing: run `npm ci --ignore-scripts` in {}", .missing.display(), .contracts.display())]
     PackagesMissing {
-        /// The file that was looked for.
+        /// The file that is missing.
         missing: PathBuf,
         /// The folder to install in.
         contracts: PathBuf,
     },
-    /// Something else listens on the port.
+    /// Another process listens on the port.
     #[error("port {port} of 127.0.0.1 is in use: stop what listens there, or choose another port")]
     PortInUse {
-        /// The port asked for.
+        /// The requested port.
         port: u16,
     },
     /// A program that the chain needs could not be started.
@@ -34,7 +34,7 @@ pub enum DevnetError {
     Failed {
         /// The program's name or path.
         program: String,
-        /// What it last said.
+        /// The last lines of its output.
         output: String,
     },
     /// A file could not be read or written.
@@ -58,25 +58,25 @@ pub enum DevnetError {
     Rpc {
         /// The JSON-RPC method.
         method: String,
-        /// The node's or the transport's words.
+        /// The message of the node or of the transport.
         reason: String,
     },
     /// A transaction was mined and reverted.
     #[error("{what} reverted (to {to})")]
     Reverted {
-        /// What the transaction was for.
+        /// The purpose of the transaction.
         what: String,
         /// Its target.
         to: Address,
     },
-    /// A contract is not what mainnet has.
+    /// A contract differs from mainnet's.
     #[error("{what}: got {got}, expected {expected}")]
     Mismatch {
-        /// What was checked.
+        /// The property that was checked.
         what: String,
-        /// What was found.
+        /// The value that was found.
         got: String,
-        /// What mainnet has.
+        /// The value on mainnet.
         expected: String,
     },
     /// There is no token of this symbol or address.

@@ -1,4 +1,4 @@
-//! The programs and packages that the chain is made with: anvil, node, and the npm packages in `contracts/`.
+//! The programs and packages that the chain needs: anvil, node, and the npm packages in `contracts/`.
 
 use std::{
     collections::BTreeMap,
@@ -11,20 +11,20 @@ use serde::Deserialize;
 
 use crate::DevnetError;
 
-/// Where the contracts folder and anvil are.
+/// The paths of the contracts folder and of anvil.
 #[derive(Debug, Clone)]
 pub struct Kit {
     contracts: PathBuf,
     anvil: PathBuf,
 }
 
-/// A contract's bytecode as the bundle has it.
+/// The bytecode of a contract in the bundle.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Code {
     /// Creation code, without constructor arguments.
     Initcode(Bytes),
-    /// Code as it lies on chain.
+    /// Runtime code.
     Runtime(Bytes),
 }
 
@@ -32,10 +32,10 @@ pub(crate) enum Code {
 pub(crate) type Bundle = BTreeMap<String, Code>;
 
 impl Kit {
-    /// Looks for the packages; `contracts` defaults to this repository's folder.
+    /// Finds the packages; `contracts` defaults to this repository's folder.
     ///
     /// # Errors
-    /// [`DevnetError::PackagesMissing`] when they are not installed.
+    /// [`DevnetError::PackagesMissing`] if they are not installed.
     pub fn find(contracts: Option<&Path>) -> Result<Self, DevnetError> {
         let contracts = match contracts {
             Some(folder) => folder.to_owned(),
@@ -52,19 +52,20 @@ impl Kit {
         Ok(Self { contracts, anvil })
     }
 
-    /// The anvil binary.
+    /// Returns the path of the anvil binary.
     #[must_use]
     pub fn anvil(&self) -> &Path {
         &self.anvil
     }
 
-    /// The contracts folder.
+    /// Returns the path of the contracts folder.
     #[must_use]
     pub fn contracts(&self) -> &Path {
         &self.contracts
     }
 
-    /// Everything that the bundle depends on, to be hashed: our sources, the script, and the packages' exact versions.
+    /// Returns the contents of all files that the bundle depends on, for hashing: our sources, the script, and the
+    /// exact versions of the packages.
     pub(crate) fn bundle_inputs(&self) -> Result<Vec<Vec<u8>>, DevnetError> {
         let mut paths = files_under(&self.contracts.join("devnet"))?;
         paths.sort();
@@ -72,7 +73,7 @@ impl Kit {
         paths.into_iter().map(|path| std::fs::read(&path).map_err(DevnetError::file(path))).collect()
     }
 
-    /// Compiles and gathers the bytecode, about seven seconds.
+    /// Compiles and collects the bytecode. This takes about seven seconds.
     pub(crate) fn bundle(&self, scratch: &Path) -> Result<Bundle, DevnetError> {
         let out = scratch.join("bytecode.json");
         let script = self.contracts.join("devnet/bundle.mjs");
@@ -91,7 +92,7 @@ impl Kit {
     }
 }
 
-/// Every file in a folder and in its folders.
+/// Returns every file in a folder and its subfolders.
 fn files_under(folder: &Path) -> Result<Vec<PathBuf>, DevnetError> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(DevnetError::file(folder.to_owned()))? {
@@ -105,13 +106,13 @@ fn files_under(folder: &Path) -> Result<Vec<PathBuf>, DevnetError> {
     Ok(files)
 }
 
-/// The root of this repository.
+/// Returns the root of this repository.
 fn repository() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
 
-/// The folder for what can be made again: cargo's target folder.
+/// Returns the folder for files that can be rebuilt: cargo's target folder.
 pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
 }

@@ -1,15 +1,15 @@
 //! A local Ethereum chain with the real protocol contracts, for the demo and the tests.
 //!
-//! [`Devnet::start`] gives a node of chain id 1 on a loopback port, http and websocket alike. Contracts and tokens sit at
-//! their **mainnet addresses**, so that what was written for mainnet runs against it unchanged:
+//! [`Devnet::start`] starts a node with chain id 1 on a loopback port, for http and websocket. Contracts and tokens are
+//! at their **mainnet addresses**, so software written for mainnet runs against it unchanged:
 //!
 //! - real bytecode: WETH9, Permit2, Multicall3, the CREATE2 deployer, Uniswap V2 and V3, SushiSwap V2 and V3;
-//! - tokens of our own that act like the real ones ([`tokens::TOKENS`]);
-//! - a market of pools over them, with prices of mainnet's order ([`world::pools::POOLS`]).
+//! - our own tokens, which behave like the real ones ([`tokens::TOKENS`]);
+//! - a market of pools with prices like mainnet's ([`world::pools::POOLS`]).
 //!
-//! The world is built once from the npm packages pinned in `contracts/package.json` and kept as a state file in the build
-//! folder; the file's name is a hash of everything that it is made of, so a stale one is never used. The node dies
-//! with its owner, whichever way the owner ends.
+//! The world is built once from the npm packages pinned in `contracts/package.json` and cached as a state file in the
+//! build folder. The name of the file is a hash of all its inputs, so an outdated file is never used. The node ends
+//! when its owner ends, in whatever way.
 //!
 //! ```no_run
 //! # async fn story() -> Result<(), braid_devnet::DevnetError> {

@@ -10,28 +10,28 @@ use std::{
 
 use crate::{DevnetError, Kit, process::Bound, rpc::Rpc};
 
-/// How long anvil may take from its start until it listens.
+/// The maximum time from anvil's start until it listens.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How many past states the node remembers (three megabytes each), and so how far back calls, reorganisations and forks
-/// reach: a quarter of an hour at two seconds a block.
+/// The number of past states that the node keeps, at three megabytes each. It limits how far back calls,
+/// reorganisations and forks reach: a quarter of an hour at two seconds per block.
 const STATES: u32 = 450;
 
-/// When blocks are made.
+/// When blocks are mined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mining {
     /// One block for every transaction, at once.
     Automatic,
-    /// One block every so many seconds.
+    /// One block every this many seconds.
     EverySeconds(u64),
-    /// Only when told to.
+    /// Only by explicit request.
     Manual,
 }
 
-/// How to start anvil.
+/// Options of anvil.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeOptions {
-    /// 0 for a free one.
+    /// The port; 0 for a free one.
     pub(crate) port: u16,
     pub(crate) mining: Mining,
     pub(crate) load_state: Option<PathBuf>,
@@ -40,11 +40,11 @@ pub(crate) struct NodeOptions {
     pub(crate) dump_state: Option<PathBuf>,
     /// Timestamp of the first block, in unix seconds.
     pub(crate) timestamp: Option<u64>,
-    /// Gas limit of a block; anvil's own default when absent.
+    /// The gas limit of a block; anvil's default if absent.
     pub(crate) block_gas_units: Option<u64>,
 }
 
-/// A running anvil; ends when dropped.
+/// A running anvil. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Node {
     process: Bound,
@@ -74,7 +74,7 @@ impl Node {
         !matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Ends the process and waits for it, so that a state file is complete.
+    /// Ends the process and waits for it, so that the dumped state file is complete.
     pub(crate) fn stop(mut self) {
         self.process.stop();
     }
@@ -82,7 +82,7 @@ impl Node {
 
 fn launch(kit: &Kit, options: &NodeOptions) -> Result<(Bound, u16), DevnetError> {
     if options.port != 0 {
-        // Bound and let go again: says in words what anvil would only hint at.
+        // Binds the port and releases it at once: anvil itself reports a taken port only indirectly.
         TcpListener::bind(("127.0.0.1", options.port)).map_err(|_| DevnetError::PortInUse { port: options.port })?;
     }
     let program = kit.anvil().display().to_string();
@@ -130,12 +130,13 @@ fn arguments(options: &NodeOptions) -> Vec<String> {
     args
 }
 
-/// Reads anvil's output to its end, so that it never waits for a reader; tells the port, or the last words.
+/// Reads anvil's output to its end, so that anvil never blocks on a full pipe. Sends the port when anvil listens, or
+/// the last line of output if anvil ends before.
 fn drain(output: PipeReader, sender: &mpsc::Sender<Result<u16, String>>) {
     let mut last_words = String::new();
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if let Some(port) = line.strip_prefix("Listening on ").and_then(|a| a.rsplit(':').next()?.trim().parse().ok()) {
-            // Nobody waits any more when the start was given up.
+            // The receiver is gone if the start was given up.
             let _ = sender.send(Ok(port));
         }
         if !line.trim().is_empty() {

@@ -1,9 +1,9 @@
 //! Child processes that never outlive their owner.
 //!
-//! A child runs behind a small watcher in the shell that reads from a pipe whose other end only this process holds. However the
-//! owner ends — a clean exit, a panic, `kill -9` — the operating system closes the pipe, and the watcher ends the child.
-//! The child is in a process group of its own, so that Ctrl-C in a terminal reaches the owner alone and the
-//! owner decides the order of things.
+//! A child runs behind a small shell script, the watcher, that reads from a pipe whose other end only this process
+//! holds. However the owner ends (a clean exit, a panic, `kill -9`), the operating system closes the pipe, and the
+//! watcher ends the child. The child is in its own process group, so Ctrl-C in a terminal reaches only the owner, and
+//! the owner decides the order in which children end.
 
 use std::{
     ffi::OsStr,
@@ -14,7 +14,8 @@ use std::{
     time::Duration,
 };
 
-/// Ends the program when the pipe on its standard input closes without a line in it: kindly first, for good after `$1` fifths of a second.
+/// The script of the watcher. When its standard input closes before a line arrives, it sends the program SIGTERM, and
+/// SIGKILL after `$1` fifths of a second.
 const WATCHED: &str = r#"
 exec 3<&0 </dev/null
 fifths=$1; shift
@@ -27,7 +28,7 @@ fifths=$1; shift
 exec "$@" 3<&-
 "#;
 
-/// A program that ends with this value.
+/// A child process that ends when this value is dropped.
 #[derive(Debug)]
 pub struct Bound {
     child: Child,
@@ -35,7 +36,8 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Starts `program`, to be ended kindly and, two seconds later, for good; see [`Self::start_with_grace`].
+    /// Starts `program`. When it must end, it gets SIGTERM and, two seconds later, SIGKILL; see
+    /// [`Self::start_with_grace`].
     ///
     /// # Errors
     /// When the shell cannot be started. A program that does not exist shows as an early exit.
@@ -48,8 +50,8 @@ impl Bound {
         Self::start_with_grace(program, args, stdout, stderr, Duration::from_secs(2))
     }
 
-    /// Starts `program`; its standard output and standard error go where the given [`Stdio`]s say. When it is to end
-    /// it gets a terminate signal, and is killed if it still runs after `grace`.
+    /// Starts `program` with the given standard output and standard error. When it must end, it gets SIGTERM, and
+    /// SIGKILL if it still runs after `grace`.
     ///
     /// # Errors
     /// When the shell cannot be started. A program that does not exist shows as an early exit.
@@ -69,27 +71,28 @@ impl Bound {
         Ok(Self { child, lifeline })
     }
 
-    /// The program's process id.
+    /// Returns the program's process id.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// How the program ended, or `None` while it runs.
+    /// Returns how the program ended; `None` while it runs.
     ///
     /// # Errors
-    /// When the operating system does not say.
+    /// When the operating system does not report the status.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }
 
-    /// Asks the program to end, and waits until it has.
+    /// Ends the program and waits until it has ended.
     pub fn stop(&mut self) {
         if let (Ok(Some(_)), Some(lifeline)) = (self.child.try_wait(), &mut self.lifeline) {
-            // It ended by itself and its process id may belong to another by now: a line sends the watcher away.
+            // The program ended by itself, and its process id may belong to another program by now. A line tells the
+            // watcher to exit without sending signals.
             let _ = lifeline.write_all(b"\n");
         }
-        // The pipe closes before the child is waited for: until then its process id is its own.
+        // The pipe must close before the child is waited for: until then the child's process id cannot be reused.
         drop(self.lifeline.take());
         if let Err(error) = self.child.wait() {
             tracing::warn!(%error, "a child process could not be waited for");

@@ -1,4 +1,4 @@
-//! The execution proxy, at the address that CREATE2 gives it.
+//! The execution proxy, deployed at its CREATE2 address.
 
 use std::path::PathBuf;
 
@@ -13,31 +13,31 @@ use crate::{
     rpc::{Rpc, Tx},
 };
 
-/// What `contracts/artifacts/ExecutionProxy.json` says.
+/// The contents of `contracts/artifacts/ExecutionProxy.json`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ProxyArtifact {
-    /// Creation code with constructor arguments, if there are any.
+    /// The creation code, with constructor arguments if there are any.
     pub bytecode: Bytes,
-    /// How it is deployed.
+    /// The inputs of the deployment.
     pub create2: Create2,
-    /// Where the artifact's maker says that it comes to lie.
+    /// The address that the artifact states for the deployed proxy.
     pub address: Address,
 }
 
-/// The inputs of CREATE2 besides the creation code.
+/// The inputs of CREATE2 other than the creation code.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Create2 {
-    /// The contract that creates.
+    /// The contract that deploys it.
     pub deployer: Address,
     /// The salt.
     pub salt: B256,
 }
 
 impl ProxyArtifact {
-    /// Reads the artifact; `None` when there is none.
+    /// Reads the artifact; `None` if the file does not exist.
     ///
     /// # Errors
-    /// When the file is there and does not hold what it should.
+    /// When the file exists but is not valid.
     pub fn find(kit: &Kit) -> Result<Option<Self>, DevnetError> {
         let path: PathBuf = kit.contracts().join("artifacts/ExecutionProxy.json");
         if !path.is_file() {
@@ -54,7 +54,7 @@ impl ProxyArtifact {
     }
 }
 
-/// Deploys the proxy unless it is there already, and gives its address.
+/// Deploys the proxy unless it is already deployed, and returns its address.
 ///
 /// # Errors
 /// When the node fails or the creation reverts.
@@ -67,7 +67,7 @@ pub async fn deploy_proxy(rpc: &Rpc, artifact: &ProxyArtifact) -> Result<Address
     let data: Bytes = [artifact.create2.salt.as_slice(), &artifact.bytecode].concat().into();
     let tx = Tx { from: MAKER, to: CREATE2_DEPLOYER, data, value_wei: U256::ZERO, gas_units: Some(10_000_000) };
     let hash = rpc.submit(&tx).await?;
-    // Mined at once, whatever the chain's pace.
+    // Mines the transaction at once, whatever the chain's mining mode.
     rpc.call("evm_mine", json!([])).await?;
     match rpc.status(hash).await? {
         Some(true) => Ok(address),

@@ -1,4 +1,4 @@
-//! JSON-RPC to a node, by method name.
+//! JSON-RPC calls to a node by method name.
 
 use alloy::{
     primitives::{Address, B256, Bytes, U256},
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use crate::DevnetError;
 
-/// A node's JSON-RPC over http.
+/// A JSON-RPC client of a node over http.
 #[derive(Debug, Clone)]
 pub struct Rpc {
     client: RpcClient,
 }
 
-/// A transaction for `eth_sendTransaction`; the node signs or impersonates.
+/// A transaction for `eth_sendTransaction`. The sender must be unlocked or impersonated.
 #[derive(Debug, Clone)]
 pub struct Tx {
     /// The sender.
@@ -24,19 +24,19 @@ pub struct Tx {
     pub to: Address,
     /// Calldata.
     pub data: Bytes,
-    /// Ether sent along, in wei.
+    /// The ether sent with it, in wei.
     pub value_wei: U256,
-    /// Gas limit; the node estimates when absent.
+    /// The gas limit; estimated by the node if absent.
     pub gas_units: Option<u64>,
 }
 
 impl Tx {
-    /// A call of a contract's function, without ether.
+    /// Creates a call of a contract's function, without ether.
     pub fn call<C: SolCall>(from: Address, to: Address, call: &C) -> Self {
         Self { from, to, data: call.abi_encode().into(), value_wei: U256::ZERO, gas_units: None }
     }
 
-    /// The same transaction with a gas limit.
+    /// Returns the same transaction with this gas limit.
     #[must_use]
     pub fn gas(mut self, units: u64) -> Self {
         self.gas_units = Some(units);
@@ -53,7 +53,7 @@ impl Tx {
 }
 
 impl Rpc {
-    /// A client for the node at `url` (http).
+    /// Creates a client of the node at `url` (http).
     ///
     /// # Errors
     /// When the address is not a URL.
@@ -66,7 +66,7 @@ impl Rpc {
     /// Calls a method.
     ///
     /// # Errors
-    /// The node's error, or the transport's.
+    /// The error of the node or of the transport.
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, DevnetError> {
         self.client
             .request(method.to_owned(), params)
@@ -74,28 +74,28 @@ impl Rpc {
             .map_err(|e| DevnetError::Rpc { method: method.to_owned(), reason: e.to_string() })
     }
 
-    /// Calls a method and reads its result as `T`.
+    /// Calls a method and parses its result as `T`.
     ///
     /// # Errors
-    /// The node's error, the transport's, or a result of another shape.
+    /// The error of the node or of the transport, or a result that is not a `T`.
     pub async fn get<T: serde::de::DeserializeOwned>(&self, method: &str, params: Value) -> Result<T, DevnetError> {
         let result = self.call(method, params).await?;
         serde_json::from_value(result)
             .map_err(|e| DevnetError::Rpc { method: method.to_owned(), reason: format!("unexpected answer: {e}") })
     }
 
-    /// `eth_call` at the newest block, decoded.
+    /// Makes an `eth_call` at the newest block and decodes the result.
     ///
     /// # Errors
-    /// A revert, the transport's error, or bytes of another shape.
+    /// A revert, an error of the transport, or bytes that cannot be decoded.
     pub async fn view<C: SolCall>(&self, to: Address, call: &C) -> Result<C::Return, DevnetError> {
         self.view_from(Address::ZERO, to, call).await
     }
 
-    /// As [`Self::view`], asked by somebody.
+    /// Does the same as [`Self::view`], with `from` as the sender.
     ///
     /// # Errors
-    /// As [`Self::view`].
+    /// As for [`Self::view`].
     pub async fn view_from<C: SolCall>(&self, from: Address, to: Address, call: &C) -> Result<C::Return, DevnetError> {
         let tx = json!({"from": from, "to": to, "data": Bytes::from(call.abi_encode())});
         let bytes: Bytes = self.get("eth_call", json!([tx, "latest"])).await?;
@@ -103,7 +103,7 @@ impl Rpc {
             .map_err(|e| DevnetError::Rpc { method: "eth_call".into(), reason: format!("{}: {e}", C::SIGNATURE) })
     }
 
-    /// Hands a transaction to the node's pool and gives its hash.
+    /// Submits a transaction to the node's pool and returns its hash.
     ///
     /// # Errors
     /// When the node refuses it.
@@ -111,10 +111,10 @@ impl Rpc {
         self.get("eth_sendTransaction", json!([tx.to_json()])).await
     }
 
-    /// Hands a transaction to the node, waits until it is mined, and gives its hash and whether it succeeded.
+    /// Submits a transaction, waits until it is mined, and returns its hash and whether it succeeded.
     ///
     /// # Errors
-    /// When the node refuses it, or mines nothing for a while.
+    /// When the node refuses it, or does not mine it in time.
     pub async fn submit_and_wait(&self, tx: &Tx) -> Result<(B256, bool), DevnetError> {
         let receipt: Value = self.get("eth_sendTransactionSync", json!([tx.to_json()])).await?;
         let hash = receipt.get("transactionHash").cloned().unwrap_or_default();
@@ -125,7 +125,7 @@ impl Rpc {
         Ok((hash, succeeded(&receipt).unwrap_or(false)))
     }
 
-    /// Whether a mined transaction succeeded; `None` while it is not mined.
+    /// Returns whether a mined transaction succeeded; `None` while it is not mined.
     ///
     /// # Errors
     /// When the node does not answer.
@@ -134,7 +134,7 @@ impl Rpc {
         Ok(succeeded(&receipt))
     }
 
-    /// The number of the newest block.
+    /// Returns the number of the newest block.
     ///
     /// # Errors
     /// When the node does not answer.
@@ -142,7 +142,7 @@ impl Rpc {
         Ok(self.get::<U256>("eth_blockNumber", json!([])).await?.saturating_to())
     }
 
-    /// The timestamp of the newest block, in unix seconds.
+    /// Returns the timestamp of the newest block, in Unix seconds.
     ///
     /// # Errors
     /// When the node does not answer.

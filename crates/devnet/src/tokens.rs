@@ -1,56 +1,59 @@
-//! The tokens of the local chain: mainnet's addresses, decimals and quirks.
+//! The tokens of the local chain, with mainnet's addresses, decimals and quirks.
 //!
-//! Balances are a plain `mapping(address => uint256)` at [`Token::balance_slot`], the real token's own slot where that is known.
+//! Balances are in a plain `mapping(address => uint256)` at [`Token::balance_slot`], which is the real token's slot
+//! where that is known.
 
 use alloy::primitives::{Address, B256, U256, address, b256, keccak256};
 
 use crate::DevnetError;
 
-/// Which of our contracts stands in for the token.
+/// The implementation of a token on the local chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The real WETH9.
     WrappedEther,
-    /// Returns true or reverts.
+    /// A plain ERC-20: returns true or reverts.
     Standard,
-    /// Like Tether: returns nothing, and an allowance must go through zero.
+    /// Like Tether: returns nothing, and a nonzero allowance can be changed only to zero.
     NoReturn,
     /// Like Maker: name and symbol are `bytes32`.
     Bytes32,
-    /// Like STASIS Euro: answers false where others revert.
+    /// Like STASIS Euro: returns false where others revert.
     FalseOnFailure,
-    /// A vault, or staked ether: more than a token, and made with the vaults.
+    /// A vault, or staked ether. It is created with the vaults.
     Vault,
-    /// A vault whose balances lie where OpenZeppelin's upgradeable tokens have them, Aave's wrapped tokens among them.
+    /// A vault whose balances are in the ERC-7201 namespace of OpenZeppelin's upgradeable tokens, such as Aave's
+    /// wrapped tokens.
     Wrapped,
-    /// A pool's share: made with the pool, for whoever puts something in.
+    /// The share token of a pool, created with the pool and minted to its liquidity providers.
     PoolShare,
 }
 
 /// One token.
 #[derive(Debug, Clone, Copy)]
 pub struct Token {
-    /// Ticker, as the contract gives it.
+    /// The contract's symbol.
     pub symbol: &'static str,
-    /// Name, as the contract gives it.
+    /// The contract's name.
     pub name: &'static str,
     /// Mainnet address.
     pub address: Address,
-    /// Decimals of a whole token.
+    /// The number of decimals.
     pub decimals: u8,
-    /// Dollars for a whole token when the world is made; steers amounts and prices of pools, nothing else.
+    /// The price of a whole token in dollars when the world is built. It decides only the amounts and prices of pools.
     pub price_usd: f64,
-    /// Storage slot of the mapping of balances; of a [`Kind::Wrapped`] token, the place in its namespace.
+    /// The storage slot of the mapping of balances; for a [`Kind::Wrapped`] token, the offset in its namespace.
     pub balance_slot: u64,
-    /// The contract that stands in.
+    /// The implementation on the local chain.
     pub kind: Kind,
 }
 
-/// Where OpenZeppelin's upgradeable tokens keep balances: ERC-7201's place for `openzeppelin.storage.ERC20`.
+/// The ERC-7201 storage location of `openzeppelin.storage.ERC20`, where OpenZeppelin's upgradeable tokens keep
+/// balances.
 const UPGRADEABLE_BALANCES: B256 = b256!("52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00");
 
 impl Token {
-    /// The storage slot that holds the balance of `owner`.
+    /// Returns the storage slot of the balance of `owner`.
     #[must_use]
     pub fn balance_storage_key(&self, owner: Address) -> B256 {
         let mut preimage = [0_u8; 64];
@@ -60,7 +63,7 @@ impl Token {
         keccak256(preimage)
     }
 
-    /// `whole` tokens in atomic units; the largest integer when that does not fit.
+    /// Returns `whole` tokens in atomic units, or the largest integer if that does not fit.
     #[must_use]
     pub fn units(&self, whole: u64) -> U256 {
         U256::from(whole).saturating_mul(U256::from(10).pow(U256::from(self.decimals)))
@@ -82,7 +85,7 @@ const fn standard(slot: u64) -> (Kind, u64) {
     (Kind::Standard, slot)
 }
 
-/// Every token, hubs first.
+/// Every token, the most traded first.
 #[rustfmt::skip]
 pub const TOKENS: &[Token] = &[
     token("WETH", "Wrapped Ether", crate::addresses::WETH9, 18, 3_000.0, (Kind::WrappedEther, 3)),
@@ -146,10 +149,10 @@ pub const TOKENS: &[Token] = &[
     token("gtUSDCp", "Gauntlet USDC Prime (stand-in)", crate::addresses::GAUNTLET_USDC_PRIME, 18, 1.0, (Kind::Vault, 0)),
 ];
 
-/// The token of this symbol.
+/// Returns the token with this symbol.
 ///
 /// # Panics
-/// When there is none; for symbols that come from outside use [`find`].
+/// When there is none. Use [`find`] for symbols that come from outside.
 #[must_use]
 #[allow(clippy::panic, reason = "a symbol written in a program, as wrong as a misspelt constant")]
 pub fn by_symbol(symbol: &str) -> &'static Token {
@@ -159,7 +162,7 @@ pub fn by_symbol(symbol: &str) -> &'static Token {
     }
 }
 
-/// The token of this symbol (any case) or address.
+/// Returns the token with this symbol (in any case) or address.
 ///
 /// # Errors
 /// [`DevnetError::UnknownToken`].

@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// An announcement speaks for all products of a vault: to deny one of them denies none of the others.
+    /// One announcement is shared by all products of a vault, so disabling one product must not disable the others.
     #[test]
     fn a_denied_product_takes_no_announcement_from_its_siblings() {
         for denied in Product::ALL {

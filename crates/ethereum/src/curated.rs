@@ -37,7 +37,7 @@ mod tests {
 
     use super::*;
 
-    /// SushiSwap's factory keeps it as `pairCodeHash`.
+    /// The init code hash that SushiSwap's factory returns as `pairCodeHash`.
     const SUSHI_V2_INIT_CODE_HASH: B256 = b256!("e18a34eb0e04b04f7a0ac29a6e80748dca96319b42c54d679cb821dca90c6303");
 
     fn create2(pool: &Discovered) -> Address {

@@ -135,7 +135,7 @@ mod tests {
         assert!(rules.refuse_state(&pool(&[TOKEN, OTHER]), &state(0, 0)).is_none(), "not a pool of ether");
     }
 
-    /// Trades in pools below the floor are many in every block of mainnet; each was read.
+    /// Every block of mainnet has many trades in pools below the minimum, which must not all cause reads.
     #[test]
     fn a_pool_below_the_floor_is_read_again_only_where_its_logs_do_not_say_that_it_stays_there() {
         let rules = PoolRules { min_ether: 1.0, ..PoolRules::default() };
@@ -170,7 +170,7 @@ mod tests {
             tick_spacing: 60,
             ticks,
         });
-        // L · (1 − 1.0001^−3480) on either side.
+        // L · (1 − 1.0001^−3480) on each side.
         let expected = 1e21 * (1.0 - 1.0001f64.powi(-3_480));
         for of_coin0 in [true, false] {
             assert!((Product::UniswapV3.holds(&state, u8::from(!of_coin0)).unwrap() / expected - 1.0).abs() < 1e-9);

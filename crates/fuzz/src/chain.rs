@@ -1,4 +1,4 @@
-//! Answers of a node: logs, return data of contracts, and the JSON around it.
+//! Fuzzes the readers of a node's answers: logs, return data of contracts, and the JSON around them.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::samples;
 /// Maximum number of rounds for which a reader gets answers.
 const ROUNDS: usize = 12;
 
-/// Takes bytes from the front; empty once they are used up.
+/// A reader that takes bytes from the front of the input; it returns none once the input is used up.
 struct Bites<'a>(&'a [u8]);
 
 impl Bites<'_> {
@@ -66,7 +66,7 @@ pub(crate) fn logs(data: &[u8]) {
 }
 
 pub(crate) fn logs_seeds() -> Vec<Vec<u8>> {
-    // every topic from both pools, with words of ones
+    // Every fourth topic index, from the first pool, with four words of data in which every byte is 1.
     (0..=255u8).step_by(4).map(|topic| [&[topic % 2, topic, 16][..], &[1; 128]].concat()).collect()
 }
 

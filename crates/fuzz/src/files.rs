@@ -1,5 +1,5 @@
-//! Data read from files and from the Redis server. A checksum would stop the fuzzer early, so its bytes are used both
-//! as the text inside a valid frame and as the whole file.
+//! Fuzzes the readers of files and of the Redis server's data. A checksum would reject nearly all of the fuzzer's
+//! inputs at once. So its bytes are used in two ways: as the text inside a valid frame, and as the whole file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use braid_store::replicas::stream::{Findings, StreamState};
 
 use crate::samples;
 
-/// Bytes of the layout before the text: magic, version, length, checksum.
+/// The number of bytes before the text: magic, version, length and checksum.
 const TEXT_AT: usize = 52;
 
-/// Builds a file with this text inside.
+/// Builds a file that contains this text.
 fn framed(magic: &[u8; 8], version: u32, text: &[u8]) -> Vec<u8> {
     let body = zstd::encode_all(text, 1).unwrap_or_default();
     let mut bytes = magic.to_vec();
@@ -40,7 +40,7 @@ pub(crate) fn market_file(data: &[u8]) {
     }
 }
 
-/// Swaps through every accepted pool, because quotes may use a file's pools.
+/// Makes swaps in every accepted pool, because quotes may use the pools of a file.
 fn swap_all(market: &Market) {
     for pool in market.pools().iter().take(8) {
         let at = market.block().next();

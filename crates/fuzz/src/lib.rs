@@ -1,26 +1,26 @@
-//! One function per decoder of outside bytes. No input may cause a panic, and accepted input must satisfy the reader's
-//! guarantees.
+//! Fuzz targets, one per decoder of outside bytes. No input may cause a panic, and accepted input must satisfy the
+//! reader's guarantees.
 //!
-//! `tests/smoke.rs` runs each briefly on stable Rust. `make fuzz` runs them under libFuzzer, which needs nightly: see
-//! `fuzz/`.
+//! `tests/smoke.rs` runs each target briefly on stable Rust. `make fuzz` runs them under libFuzzer, which needs nightly
+//! Rust: see `fuzz/`.
 
 mod chain;
 mod files;
 mod requests;
 mod samples;
 
-/// A decoder.
+/// A fuzz target.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Name, which is also that of its binary in `fuzz/targets`.
+    /// The target's name, which is also the name of its binary in `fuzz/targets`.
     pub name: &'static str,
     /// Runs the decoder on bytes.
     pub run: fn(&[u8]),
-    /// Inputs that reach deep into it.
+    /// Returns inputs that pass the decoder's first checks.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// Every decoder.
+/// Every target.
 pub const TARGETS: [Target; 7] = [
     Target { name: "request", run: requests::request, seeds: requests::request_seeds },
     Target { name: "receipt", run: requests::receipt, seeds: requests::receipt_seeds },

@@ -1,4 +1,4 @@
-//! Writes the seeds of every target into a directory of its name.
+//! Writes the seeds of every target into a folder with the target's name.
 
 use std::{env, fs, io, path::Path};
 

@@ -1,4 +1,4 @@
-//! Input from clients: requests, receipts to verify, and revert data of contracts.
+//! Fuzzes the readers of clients' input: requests, receipts to verify, and revert data of contracts.
 
 use braid_quoting::receipt;
 use braid_quoting::request::{AllowancesRequest, BalancesRequest, BuildRequest, QuoteRequest, Request as _};
@@ -33,7 +33,7 @@ pub(crate) fn receipt(data: &[u8]) {
 
 pub(crate) fn receipt_seeds() -> Vec<Vec<u8>> {
     let text = r#"{"receipt":1,"braid":{"version":"0.1.0","commit":null},"quote":{},"request":{},"market":{"block":{"number":1}}}"#;
-    // revert data of Error("no")
+    // The revert data of Error("no").
     let mut revert = vec![0x08, 0xc3, 0x79, 0xa0];
     for (at, byte) in [(31, 32), (63, 2)] {
         revert.resize(4 + at, 0);

@@ -1,4 +1,4 @@
-//! Small markets to which inputs are applied.
+//! Small markets for the fuzz targets.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) fn block(number: u8) -> Block {
     }
 }
 
-/// Returns a market with a pair and a concentrated pool of a token and wrapped ether.
+/// Returns a market with a V2 pair and a concentrated pool, both of one token and wrapped ether.
 pub(crate) fn market() -> Market {
     let mut tokens = Tokens::new();
     let address = Address::with_last_byte(9);

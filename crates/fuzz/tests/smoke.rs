@@ -1,4 +1,5 @@
-//! Each target for a moment, from its seeds, with a few bytes changed. `make fuzz` looks longer and further.
+//! Runs each fuzz target briefly, on its seeds and on variants with a few changed bytes. `make fuzz` runs them for
+//! longer.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `braid-lab bench-http`: quotes per second over HTTP on one market file, keys and limits on.
+//! `braid-lab bench-http`: measures quotes per second over HTTP on one market file, with keys and limits enabled.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,45 +22,46 @@ use crate::{measures, out};
 
 const KEY: &str = "bench-key";
 
-/// A recorded market of mainnet, where it is at hand.
+/// A recorded market of mainnet, used if it is available.
 const RECORDED: &str = "mainnet_24721394.json";
 
-/// Pools of the market that stands in for it.
+/// The number of pools of the generated market that replaces it.
 const GENERATED_POOLS: usize = 1_500;
 
-/// Distinct requests that are sent round and round.
+/// The number of distinct requests, which are sent in turn.
 const REQUESTS: u64 = 512;
 
 /// Gas price of the bench's market, in wei: one gwei.
 const BASE_FEE_WEI: u64 = 1_000_000_000;
 
-/// Tip of every tier, in wei.
+/// The priority fee of every tier, in wei.
 const TIP_WEI: u64 = 50_000_000;
 
-/// The 99th percentile that a service should keep under load.
+/// The upper limit of the 99th percentile of the latency under load.
 const BOUND: Duration = Duration::from_millis(20);
 
-/// Connections tried to find the most quotes per second within the bound.
+/// The numbers of connections that are tried to find the most quotes per second within the limit.
 const SWEEP: [usize; 7] = [2, 4, 6, 8, 12, 16, 24];
 
-/// Longest wait for a thread that the service accepts in the row under too much load.
+/// The longest wait for a thread that the service is configured to accept in the overload measurement.
 const OVERLOAD_WAIT: Duration = Duration::from_millis(20);
 
-/// Connections of that row: several times what the wait leaves room for.
+/// The number of connections of that measurement: several times the number that this wait allows.
 const OVERLOAD_CONNECTIONS: usize = 256;
 
-/// How soon a client that was turned away asks again there: much sooner than it was told to.
+/// The pause before a refused client asks again in that measurement. It is much shorter than the service's
+/// `retry-after`.
 const OVERLOAD_PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Market file: one that Braid wrote, or a recorded one in JSON. By default a recorded one, or a generated one where
-    /// that is absent
+    /// Market file: one that Braid wrote, or a recorded one in JSON. By default a recorded one, or a generated one if
+    /// that does not exist
     #[arg(long, value_name = "FILE")]
     market: Option<PathBuf>,
     #[command(flatten)]
     recordings: Recordings,
-    /// Connections that ask one quote after the other; may be given several times
+    /// Connections that each request one quote after the other; may be given several times
     #[arg(long, value_name = "N", default_values_t = [1, 32, 256])]
     connections: Vec<usize>,
     /// Seconds per row
@@ -165,7 +166,7 @@ impl Server {
         Ok(Self { address, feed, questions, bodies, stop, task, _status: status })
     }
 
-    /// Solves the same requests one after the other on this thread: the solver's part of the times below.
+    /// Solves the same requests one after the other on this thread, to show the solver's part of the times below.
     fn solving(&self) -> Row {
         let mut row = Row::default();
         let Some(published) = self.feed.latest() else { return row };
@@ -186,7 +187,8 @@ impl Server {
     }
 }
 
-/// Returns the same requests every time: between the tokens with the most pools, worth 0.03 to 300 ether.
+/// Returns the requests, which are the same every time: between the tokens with the most pools, worth 0.03 to 300
+/// ether.
 fn requests(feed: &MarketFeed) -> Result<Vec<(Request, String)>> {
     let published = feed.latest().ok_or_else(|| eyre!("the market is empty"))?;
     let market = &published.head.market;
@@ -253,7 +255,7 @@ impl Row {
         format!("| {connections} | {per_s:.0} | {p50:.2} | {p99:.2} | {no_route} | {turned_away} |")
     }
 
-    /// Returns what came of more load than the service takes.
+    /// Returns a line with the results of the overload measurement.
     fn overloaded(&self) -> String {
         let offered = (self.took.len() + self.turned_away.len()) as f64 / self.elapsed.as_secs_f64();
         let (per_s, p50, p99) = (self.per_s(), measures::ms(&self.took, 0.5), measures::ms(&self.took, 0.99));
@@ -267,7 +269,7 @@ impl Row {
 }
 
 async fn load(server: &Server, connections: usize, length: Duration) -> Result<Row> {
-    // making a client costs more than a quote: one serves all connections, which it keeps open
+    // Creating a client costs more than a quote. One client serves all connections and keeps them open.
     let client = reqwest::Client::builder().pool_max_idle_per_host(connections).tcp_nodelay(true).build()?;
     let started = Instant::now();
     let workers = (0..connections).map(|worker| {
@@ -287,7 +289,8 @@ async fn load(server: &Server, connections: usize, length: Duration) -> Result<R
     Ok(row)
 }
 
-/// Asks over one connection until the time is over. Answers without a route count as answers; those turned away do not.
+/// Sends requests over one connection until the time is over. Answers without a route count as answers; refused
+/// requests do not.
 async fn ask(
     client: &reqwest::Client,
     address: SocketAddr,

@@ -1,4 +1,5 @@
-//! `braid-lab bench-restart`: what it costs to keep a market on disk, and to have it back after a crash.
+//! `braid-lab bench-restart`: measures what it costs to keep a market on disk, and how fast it is restored after a
+//! crash.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,18 +17,18 @@ use eyre::{Result, eyre};
 use crate::bench::{self, CHANGED};
 use crate::{measures, out};
 
-/// Blocks that are written.
+/// The number of blocks that are written.
 const BLOCKS: u64 = 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Pools of the made-up market
+    /// Pools of the generated market
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=200_000))]
     pools: u32,
-    /// Pools that were announced and are not in the market
+    /// Pools that were discovered but are not in the market
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     left_out: u32,
-    /// Where the databases are made; they are removed afterwards
+    /// Folder for the databases, which are removed afterwards
     #[arg(long, value_name = "DIR", default_value = "target/bench-restart")]
     dir: PathBuf,
 }
@@ -76,7 +77,7 @@ fn measure(args: &Args, live: &std::path::Path, copy: &std::path::Path) -> Resul
         "a block that changes {CHANGED} pools: on disk after {:?} (median; worst {:?}), behind the hot path; handing it over takes {:?}",
         median.0, worst.0, worst.1
     ))?;
-    // The file as a killed process leaves it: copied while it is open.
+    // The file in the state in which a killed process leaves it: it is copied while it is open.
     std::fs::copy(live.join(MARKET_FILE), copy.join(MARKET_FILE))?;
     drop(store);
     drop(market);
@@ -132,7 +133,7 @@ fn known(market: &Market, left_out: u32) -> BTreeMap<PoolKey, Option<KnownPool>>
     held.chain((1..=left_out).map(other)).collect()
 }
 
-/// Reads the resident memory of this process, in MB, where the system tells.
+/// Reads the resident memory of this process, in MiB; `None` if the system does not report it.
 fn resident_mb() -> Option<u64> {
     measures::resident_kib("self").map(|kib| kib / 1_024)
 }

@@ -1,4 +1,4 @@
-//! `braid-lab bench-stream`: what it costs to publish a market on a Redis stream, and to follow it there.
+//! `braid-lab bench-stream`: measures what it costs to publish a market on a Redis stream, and to follow it there.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,18 +9,18 @@ use eyre::{Result, eyre};
 use crate::bench::{self, CHANGED};
 use crate::out;
 
-/// Blocks that are published.
+/// The number of blocks that are published.
 const BLOCKS: u64 = 20;
 
-/// Times that nothing new is read.
+/// The number of reads that find nothing new.
 const LOOKS: u32 = 1_000;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Pools of the made-up market
+    /// Pools of the generated market
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=200_000))]
     pools: u32,
-    /// A Redis-compatible server without a market of anybody's; what is written there stays
+    /// A Redis-compatible server without any market; the data written there is not removed
     #[arg(long, value_name = "URL", default_value = "redis://127.0.0.1")]
     redis: String,
 }

@@ -1,4 +1,4 @@
-//! `braid-lab vectors`: recomputes recorded swaps and says where the numbers differ.
+//! `braid-lab vectors`: recomputes recorded swaps and reports where the numbers differ.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Files of vectors
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Name every skipped row, not only how many there are for each reason
+    /// Name every skipped row, not only the number for each reason
     #[arg(long)]
     list_skipped: bool,
 }
@@ -41,14 +41,14 @@ struct Totals {
     passed: usize,
     failed: usize,
     skipped: usize,
-    /// For each reason of a skip, how many rows.
+    /// The number of skipped rows for each reason.
     reasons: BTreeMap<String, usize>,
-    /// For each way of another project to compute, how many rows are equal only in that way.
+    /// The number of rows that are equal only when computed in another project's way, for each such way.
     explained: BTreeMap<&'static str, usize>,
     unread: usize,
 }
 
-/// `braid-lab vectors`.
+/// Runs `braid-lab vectors`.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut totals = Totals::default();
     for file in &args.files {
@@ -88,7 +88,7 @@ fn recompute(file: &Path) -> Result<Report> {
     check(&text).wrap_err_with(|| file.display().to_string())
 }
 
-/// Writes one line for the file, and one for every row that differs or entry that is malformed.
+/// Formats one line for the file, and one for every row that differs and every malformed entry.
 fn describe(file: &Path, report: &Report, list_skipped: bool) -> String {
     let name = file.file_name().map_or_else(|| file.display().to_string(), |name| name.to_string_lossy().into_owned());
     let (passed, failed, skipped) = (report.passed, report.failures(), report.skipped.len());

@@ -1,6 +1,6 @@
-//! The workshop: what holds Braid to recorded facts. Nothing here runs in the service.
+//! Checks of Braid against recorded facts. Nothing in this crate runs in the service.
 //!
-//! The program `braid-lab` adds what measures Braid and makes markets up.
+//! The program `braid-lab` adds measurements of Braid and generates markets.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod recorded;

@@ -1,4 +1,5 @@
-//! The workshop's binary: `braid-lab vectors`, `market`, `bench`, `zoo`, `bench-http`, `bench-restart`, `bench-stream`, `soak`, `load`.
+//! The program `braid-lab` with its commands `vectors`, `market`, `bench`, `zoo`, `bench-http`, `bench-restart`,
+//! `bench-stream`, `soak` and `load`.
 
 mod bench;
 mod bench_http;
@@ -17,7 +18,7 @@ use clap::{Parser, Subcommand};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Measures Braid, holds it to recorded swaps, and makes and converts markets for that.
+/// Measures Braid, checks it against recorded swaps, and generates and converts markets for that.
 #[derive(Debug, Parser)]
 #[command(name = "braid-lab", version, propagate_version = true, max_term_width = 110)]
 struct Cli {
@@ -27,30 +28,30 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Recompute recorded swaps of real pools, to the wei, and say where the numbers differ.
+    /// Recompute recorded swaps of real pools, to the wei, and report where the numbers differ.
     Vectors(check_vectors::Args),
-    /// Make up markets, and convert recorded ones.
+    /// Generate markets, and convert recorded ones.
     #[command(subcommand)]
     Market(MarketCommand),
-    /// Measure how good routes are and what they cost to find.
+    /// Measure the quality of routes and the time to find them.
     Bench(bench::BenchArgs),
-    /// Measure the same on markets that are disturbed as mainnet disturbs them, beside the undisturbed one.
+    /// Measure the same on markets disturbed in ways that occur on mainnet, next to the undisturbed market.
     Zoo(bench::ZooArgs),
     /// Measure quotes per second over HTTP on a market file.
     BenchHttp(bench_http::Args),
-    /// Measure what keeping a market on disk costs, and how fast it is back after a crash.
+    /// Measure what it costs to keep a market on disk, and how fast it is restored after a crash.
     BenchRestart(bench_restart::Args),
-    /// Measure what publishing a market on a Redis stream costs, and following it there.
+    /// Measure what it costs to publish a market on a Redis stream and to follow it there.
     BenchStream(bench_stream::Args),
-    /// Ask a running service for quotes at 70% of what it can do, and compare the beginning with the end.
+    /// Send a running service 70% of the quotes that it can answer, and compare the beginning with the end.
     Soak(soak::Args),
-    /// Ask a running service for five times as many quotes as it can do.
+    /// Send a running service five times as many quotes as it can answer.
     Load(soak::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum MarketCommand {
-    /// Make up a market like mainnet's in shape and write it to a file.
+    /// Generate a market with the structure of mainnet's and write it to a file.
     Generate(bench::GenerateArgs),
     /// Check a market file or a recorded market in JSON, and write it as a market file of this version.
     Load(market::LoadArgs),
@@ -78,7 +79,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says why a command failed.
+/// Prints why a command failed.
 #[expect(clippy::needless_pass_by_value, reason = "it is what a failed command leaves")]
 fn complain(error: eyre::Report) -> ExitCode {
     eprintln!("braid-lab: {error}");

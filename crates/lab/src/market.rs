@@ -1,4 +1,4 @@
-//! `braid-lab market load` and `export`: between market files and recorded markets in JSON.
+//! `braid-lab market load` and `export`: converts between market files and recorded markets in JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,8 @@ pub(crate) struct LoadArgs {
     out: PathBuf,
 }
 
-/// `braid-lab market load`. Writes in canonical form, so that the same pools in the same states are the same bytes.
+/// Runs `braid-lab market load`. Writes in canonical form, so that the same pools in the same states give the same
+/// bytes.
 pub(crate) fn load(args: &LoadArgs) -> Result<()> {
     let market = read(&args.file)?.canonical();
     market.save(&args.out)?;
@@ -38,7 +39,7 @@ pub(crate) struct ExportArgs {
     json: PathBuf,
 }
 
-/// `braid-lab market export`.
+/// Runs `braid-lab market export`.
 pub(crate) fn export(args: &ExportArgs) -> Result<()> {
     let exported = recorded::export(&read(&args.file)?);
     for (product, count) in &exported.left_out {

@@ -1,4 +1,4 @@
-//! What several measurements have in common.
+//! Helpers that several measurements share.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) fn ms(sorted: &[Duration], part: f64) -> f64 {
     quantile(sorted, part).as_secs_f64() * 1e3
 }
 
-/// Reads the resident memory of a process (a number, or `self`), in KiB; `None` where the system does not tell.
+/// Reads the resident memory of a process (a number, or `self`), in KiB; `None` if the system does not report it.
 pub(crate) fn resident_kib(process: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,4 +1,5 @@
-//! `braid-lab soak` and `braid-lab load`: a running service under a steady stream of quotes, bounded in count and time, on this machine alone.
+//! `braid-lab soak` and `braid-lab load`: send a running service on this machine a steady rate of quotes, limited in
+//! number and time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,28 +13,29 @@ use tokio::task::JoinSet;
 
 use crate::{measures, out};
 
-/// Tokens of which every pair is asked for.
+/// The number of tokens. Quotes are requested for every pair of them.
 const TOKENS: usize = 12;
 
-/// Connections that find out how much the service answers.
+/// The number of connections that measure how many quotes the service can answer.
 const PROBING: usize = 8;
 
-/// The part of that which a service should be asked for in the long run.
+/// The share of that rate that a service should receive in the long run.
 const USUAL: f64 = 0.7;
 
-/// How soon a connection that was turned away asks again.
+/// The pause before a refused connection asks again.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long that takes.
+/// The duration of the measurement of capacity.
 const PROBE: Duration = Duration::from_secs(10);
 
-/// The tenth of an hour from which memory is full: each quote is kept for 17 minutes, and files of a minute end with their last one.
+/// The tenth of the run from which memory should no longer grow, for a run of an hour. Each quote is kept for 17
+/// minutes, and a file with the quotes of a minute is kept until its last quote expires.
 const WARM: u32 = 4;
 
-/// Most requests that are under way: what is slower than that counts as failed.
+/// The maximum number of pending requests. Requests beyond it count as failed.
 const MOST_UNDER_WAY: usize = 4_096;
 
-/// Most requests of a run.
+/// The maximum number of requests of a run.
 const MOST_REQUESTS: u64 = 2_000_000;
 
 #[derive(Debug, clap::Args)]
@@ -41,29 +43,29 @@ pub(crate) struct Args {
     /// The service, on this machine
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     url: Url,
-    /// A key of the service without a limit to speak of
+    /// An API key of the service with limits high enough for the load
     #[arg(long, default_value = "demo-key")]
     key: String,
-    /// The service's process, whose memory is watched
+    /// Process id of the service, to measure its memory
     #[arg(long, value_name = "PID")]
     process: Option<u32>,
-    /// How long it is asked
+    /// Duration of the load
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(10..=86_400))]
     seconds: u64,
-    /// Quotes a second; by default a part or a multiple of what the service was found to answer
+    /// Quotes per second; by default a share or a multiple of the rate that the service was measured to answer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rate: Option<u32>,
-    /// Has every quote simulated
+    /// Request a simulation with every quote
     #[arg(long)]
     simulate: bool,
 }
 
-/// A steady load below what the service can do.
+/// Runs a steady load below the service's capacity.
 pub(crate) fn soak(args: &Args) -> Result<()> {
     run(args, &[USUAL])
 }
 
-/// Five times as much as it can do, beside a steady load below that.
+/// Runs a steady load below the service's capacity, and then one of five times its capacity.
 pub(crate) fn load(args: &Args) -> Result<()> {
     run(args, &[USUAL, 5.0])
 }
@@ -111,7 +113,7 @@ async fn measure(args: &Args, loads: &[f64]) -> Result<()> {
     out::line(format_args!("\nblocks {before} to {}", block(args).await?))
 }
 
-/// What is asked, and of whom.
+/// The requests, and the service that they are sent to.
 struct Asked {
     client: Client,
     url: Url,
@@ -119,7 +121,7 @@ struct Asked {
     bodies: Vec<String>,
 }
 
-/// One answer: when it was asked for, how long it took, and the status; 0 for none.
+/// An answer: when it was due, how long it took, and its status, or 0 if there was none.
 #[derive(Clone, Copy)]
 struct Answer {
     at: Duration,
@@ -129,7 +131,7 @@ struct Answer {
 
 struct Samples {
     answers: Vec<Answer>,
-    /// When, and kibibytes.
+    /// The time and the resident memory in KiB.
     memory: Vec<(Duration, u64)>,
 }
 
@@ -140,7 +142,7 @@ impl Asked {
         let call = call.header("content-type", "application/json").body(body.clone());
         let Ok(response) = call.send().await else { return 0 };
         let status = response.status().as_u16();
-        // an answer that was cut is none
+        // A truncated answer counts as none.
         if response.bytes().await.is_ok() { status } else { 0 }
     }
 }
@@ -161,7 +163,7 @@ struct Token {
     decimals: u8,
 }
 
-/// Requests for pairs of the best known tokens that the service has a route for.
+/// Returns requests for pairs of the service's best known tokens, of those that it has a route for.
 async fn bodies(args: &Args) -> Result<Vec<String>> {
     let mut url = args.url.join("/v1/tokens")?;
     url.set_query(Some(&format!("limit={TOKENS}")));
@@ -197,7 +199,7 @@ async fn block(args: &Args) -> Result<u64> {
     ready["block"]["number"].as_u64().ok_or_else(|| eyre!("the service has no market yet"))
 }
 
-/// Returns how long quotes take where each connection waits for one before it asks the next; sorted.
+/// Returns the sorted latencies of quotes when each connection waits for an answer before it sends the next request.
 async fn probe(asked: &Arc<Asked>, connections: usize) -> Result<Vec<Duration>> {
     let mut workers = JoinSet::new();
     let until = Instant::now() + PROBE;
@@ -220,7 +222,7 @@ async fn probe(asked: &Arc<Asked>, connections: usize) -> Result<Vec<Duration>> 
     if all.is_empty() { Err(eyre!("the service answered no quote")) } else { Ok(all) }
 }
 
-/// Asks at a steady rate, whatever comes back, and watches the memory.
+/// Sends requests at a steady rate, whatever the answers, and samples the memory.
 async fn stream(
     asked: &Arc<Asked>,
     rate: f64,
@@ -233,7 +235,7 @@ async fn stream(
     let mut ticks = tokio::time::interval(Duration::from_secs_f64(1.0 / rate));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Burst);
     for number in 0..MOST_REQUESTS {
-        // its time is counted from when it should have been asked
+        // The latency is counted from the time at which the request was due.
         let at = ticks.tick().await.into_std().saturating_duration_since(begun);
         if at >= length {
             break;
@@ -280,7 +282,7 @@ impl Samples {
         Ok(())
     }
 
-    /// Returns the mean over a part, since it rises and falls as the allocator gives pages back.
+    /// Returns the mean over a part of the run, because the memory rises and falls as the allocator returns pages.
     fn memory_mib(&self, belongs: impl Fn(Duration) -> bool) -> f64 {
         let part: Vec<f64> =
             self.memory.iter().filter(|(at, _)| belongs(*at)).map(|(_, kib)| *kib as f64 / 1024.0).collect();
@@ -308,7 +310,7 @@ impl Samples {
     }
 }
 
-/// Returns how long the answers of a status took; sorted.
+/// Returns the sorted latencies of the answers with a status.
 fn times(answers: &[Answer], status: u16) -> Vec<Duration> {
     let of_it = answers.iter().filter(|answer| answer.status == status);
     let mut times: Vec<Duration> = of_it.map(|answer| answer.took).collect();

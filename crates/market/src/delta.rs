@@ -110,7 +110,8 @@ mod tests {
         tokens_of(bytes.iter().copied())
     }
 
-    /// The difference goes over a wire, and leads to the very same market: content, and order of pools and tokens.
+    /// Sends the difference as JSON, and checks that it gives exactly the same market, including the order of pools and
+    /// tokens.
     fn leads(older: &Market, newer: &Market) -> Delta {
         let delta = newer.delta_since(older);
         let sent: Delta = serde_json::from_slice(&serde_json::to_vec(&delta).unwrap()).unwrap();
@@ -146,7 +147,8 @@ mod tests {
         assert_eq!((delta.tokens_kept, delta.removed.len()), (4, 1));
         leads(&other, &replaced);
         leads(&replaced, &base);
-        // what leaves from the middle moves the others up, and is sent alone
+        // A pool removed from the middle changes the positions of the others, but the difference contains only the
+        // removal.
         let trimmed = other.without(&[pool(1, [1, 2], 0).key]);
         assert_eq!(leads(&other, &trimmed).changed.len(), 0);
     }

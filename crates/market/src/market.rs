@@ -381,7 +381,7 @@ mod tests {
             let address = Address::with_last_byte(byte);
             other.insert(Token { address, symbol: format!("T{byte}"), name: String::new(), decimals: 18 });
         }
-        // The same pools: over tokens 1 and 2, which are ids 2 and 3 here and 4 and 3 there.
+        // The same pools over tokens 1 and 2, which have ids 2 and 3 in the first market, and 4 and 3 in the second.
         let one = Market::new(block(1), tokens(2), [pool(1, [2, 3], 10), pool(2, [1, 2], 10)]).unwrap();
         let two = Market::new(block(1), Arc::new(other), [pool(2, [1, 4], 10), pool(1, [4, 3], 10)]).unwrap();
         assert_ne!(one.to_bytes().unwrap(), two.to_bytes().unwrap());

@@ -244,7 +244,7 @@ mod tests {
         Some(U256::from(number).to_be_bytes_vec().into())
     }
 
-    /// The calls of a round.
+    /// Returns the calls of a round.
     fn asked(progress: ReadProgress) -> Vec<Call> {
         let ReadProgress::Calls(calls) = progress else { panic!("a state") };
         calls

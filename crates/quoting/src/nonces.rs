@@ -122,7 +122,7 @@ mod tests {
         let nonce = nonces.give(OWNER, &quote(1), &words, 0, 60);
         assert_eq!(nonce & U256::from(0xff), only);
         assert_eq!(nonce >> 8, candidates(&quote(1))[0] >> 8);
-        // the same word is full for the next quote
+        // For the next quote no nonce is left in the same word.
         assert_eq!(nonces.give(OWNER, &quote(2), &words, 0, 60), permit2::fresh_nonce(&quote(2)));
     }
 
@@ -141,7 +141,7 @@ mod tests {
         let first = nonces.give(OWNER, &quote(1), &words, 0, 60);
         assert_ne!(nonces.give(OWNER, &quote(2), &words, 60, 120), first);
         assert_eq!(nonces.give(OWNER, &quote(3), &words, 61, 121), first);
-        // another owner has another bitmap
+        // Another owner has another bitmap.
         assert_eq!(nonces.give(Address::repeat_byte(2), &quote(3), &words, 61, 121), first);
     }
 

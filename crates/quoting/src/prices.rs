@@ -148,7 +148,7 @@ mod tests {
             amount_out: U256::from(amount_out),
             gas_units: 0,
         };
-        // Token 2 takes all of input 2 and a quarter of input 1's way; half of what reaches it goes on to token 4.
+        // Token 4 receives all of input 2 and a quarter of input 1. Half of what reaches it continues to token 5.
         let steps = vec![step(1, 3, 75, 7), step(1, 4, 25, 5), step(2, 4, 10, 5), step(4, 5, 5, 1)];
         let route = Route { steps, amounts_out: Vec::new() };
         let given = [(TokenId(1), U256::from(100), 8.0), (TokenId(2), U256::from(10), 4.0)];

@@ -162,7 +162,8 @@ mod tests {
 
     use super::*;
 
-    /// A node that answers a call with its target, an account with 1, each message when the test lets it, and counts messages.
+    /// A node that answers a call with its target and an account's balance with 1. It holds each message until the test
+    /// releases it, and counts messages.
     #[derive(Clone)]
     struct Held {
         messages: Arc<AtomicUsize>,
@@ -193,7 +194,7 @@ mod tests {
 
     fn question(block: u8, number: u8) -> Question {
         let call = |byte| Call { to: Address::repeat_byte(byte), data: Bytes::new() };
-        // some ask two things, and some ask for ether too
+        // Some questions have two calls, and some also ask for an ether balance.
         let calls = vec![call(number); 1 + usize::from(number % 2)];
         Question {
             block_hash: B256::repeat_byte(block),
@@ -202,7 +203,8 @@ mod tests {
         }
     }
 
-    /// So many ask, of whom each is given what it asked; how many messages that took.
+    /// Sends these questions, checks that each gets its own answer, and returns the number of messages. The first
+    /// `gives_up` questions are cancelled.
     async fn messages(askers: &[(u8, u8)], gives_up: usize) -> usize {
         let node = Held::new(false);
         let reads = Arc::new(SharedReads::of(node.clone()));
@@ -210,7 +212,7 @@ mod tests {
         for (block, number) in askers {
             let (reads, question) = (Arc::clone(&reads), question(*block, *number));
             asking.push(tokio::spawn(async move { reads.ask(question).await }));
-            // one thread: whoever can go on has gone on
+            // With one thread, after these yields every task that can continue has done so.
             for _ in 0..4 {
                 tokio::task::yield_now().await;
             }

@@ -197,7 +197,7 @@ mod tests {
         let code = |immutable: u8, constant: u8| {
             let mut code = vec![PUSH32];
             code.extend([immutable; 32]);
-            // a PUSH2 whose operand looks like a PUSH32, and one that is cut
+            // A PUSH2 whose operand looks like a PUSH32, and a PUSH32 that is cut off.
             code.extend([0x61, PUSH32, constant, 0x54, PUSH32, immutable]);
             code
         };

@@ -214,7 +214,7 @@ mod tests {
     fn a_line_that_does_not_empty_gets_short_and_one_that_does_may_get_long_again() {
         let line = line(2, 64);
         let (mut state, mut now) = (line.state.lock(), Instant::now());
-        // for five seconds more ask than there is room for
+        // For five seconds, more requests come than there is room for.
         state.free = 0;
         let mut waiting = Vec::new();
         for _ in 0..500 {
@@ -228,7 +228,7 @@ mod tests {
             state.took(&line, now);
         }
         assert_eq!(state.limit, 1);
-        // few ask, and a place is mostly free
+        // Few requests come, and a slot is mostly free.
         state.beginning.clear();
         state.look(&line, now + Duration::from_secs(1));
         assert_eq!(state.limit, 1, "whoever waits gets a place, and none is free");
@@ -238,25 +238,27 @@ mod tests {
             state.look(&line, now);
         }
         assert!((33..64).contains(&state.limit), "{}: a step at a time", state.limit);
-        // nobody came for a while
+        // No request comes for a while.
         state.look(&line, now + Duration::from_secs(5));
         assert_eq!(state.limit, 64);
     }
 
-    /// Longest wait that somebody is accepted for.
+    /// The longest wait for which a request is accepted.
     const WAIT: Duration = Duration::from_millis(100);
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
     }
 
-    /// Quotes before two places: a solve, of which so many percent take at most so many microseconds, and a simulation that goes on with it.
+    /// Quotes with two slots: the cumulative percentages of solves by their maximum duration in microseconds, and the
+    /// duration of the simulation that follows.
     struct Quotes {
         solves: &'static [(u64, u64)],
         simulated: Duration,
     }
 
-    /// A minute of them on a clock of their own, one every `gap`. Gives what the accepted ones took, the quickest first.
+    /// Simulates a minute of such quotes on a manual clock, one every `gap`. Returns the durations of the accepted
+    /// ones, in ascending order.
     fn quotes_of_a_minute(quotes: &Quotes, gap: Duration) -> Vec<Duration> {
         let line = line(2, 512);
         let (mut state, start) = (line.state.lock(), Instant::now());
@@ -266,7 +268,8 @@ mod tests {
             Duration::from_micros(quotes.solves.iter().find(|(below, _)| (dice >> 33) % 100 < *below).unwrap().1)
         };
         let mean = (0..1_000).map(|_| solve()).sum::<Duration>() / 1_000;
-        // when each who waits came, in the order of the line's own queues; when each who is in a place leaves it, came, and whether it is solved
+        // The arrival times of waiting requests, in the order of the line's own queues; and for each occupied slot the
+        // time at which it becomes free, the arrival time, and whether the request is solved already.
         let (mut beginning, mut continuing) = (VecDeque::new(), VecDeque::new());
         let mut busy: Vec<(Instant, Instant, bool)> = Vec::new();
         let (mut next_at, mut took) = (start, Vec::new());
@@ -311,7 +314,7 @@ mod tests {
         took
     }
 
-    /// Solves that take long, and those of a market of some thousand pools.
+    /// Slow solves, and those of a market with some thousand pools.
     const KINDS: [Quotes; 2] = [
         Quotes { solves: &[(88, 12_000), (98, 40_000), (100, 130_000)], simulated: Duration::from_millis(14) },
         Quotes {

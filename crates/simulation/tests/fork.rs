@@ -1,7 +1,7 @@
-//! Grants find the word that decides a token's answer whatever its layout; state is read many values at once and kept; what a simulation may
-//! take is bounded.
+//! Tests of simulations: grants find the storage word that decides a token's answer, whatever the storage layout; many
+//! values of the state are read at once and cached; and the resources of a simulation are limited.
 //!
-//! The tokens are a few hand-written instructions each, so that a layout is all there is to see.
+//! Each token is a few hand-written instructions that implement a storage layout and nothing else.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::HashMap;
@@ -26,18 +26,18 @@ const SPENDER: Address = Address::repeat_byte(0x44);
 
 /// `keccak(first argument ++ slot 5)`, loaded: a Solidity mapping from an address.
 const SOLIDITY_MAPPING: &str = "6004356000526005602052604060002054";
-/// `keccak(slot 5 ++ first argument)`, loaded: the order that Vyper hashes in.
+/// `keccak(slot 5 ++ first argument)`, loaded: the order in which Vyper hashes.
 const VYPER_MAPPING: &str = "6005600052600435602052604060002054";
-/// Clears the highest bit: a blacklist flag lives there.
+/// Clears the highest bit, which is a blacklist flag.
 const WITHOUT_FLAG: &str = "600160ff1b1916";
-/// Times three, halved: an answer that is a share of the word.
+/// Multiplies by three and halves: the answer is a multiple of the word.
 const REBASED: &str = "60030260029004";
 /// Returns the word on the stack.
 const RETURN: &str = "60005260206000f3";
-/// Reads two administrative words first, then delegates to the implementation.
+/// Reads two administrative words first, and then delegates to the implementation.
 const PROXY: &str = "6007545060085450365f5f375f5f365f7322222222222222222222222222222222222222225af43d5f5f3e3d5ff3";
 
-/// A chain's state, the readings of it, and what they cost.
+/// A chain's state, with counters of the reads.
 #[derive(Default)]
 struct World {
     accounts: Mutex<HashMap<Address, Bytes>>,
@@ -46,7 +46,7 @@ struct World {
     values: AtomicUsize,
     codes: AtomicUsize,
     is_dead: bool,
-    /// Whether it tells what calls touch.
+    /// Whether the node lists what a call accesses.
     tells: bool,
 }
 
@@ -159,7 +159,8 @@ async fn a_balance_is_granted_in_every_layout() {
     }
 }
 
-/// Shares of a pool, as stETH: the answer is the owner's shares times one word for everybody, over another.
+/// A token with shares, like stETH: the answer is the owner's shares times one global word, divided by another. The
+/// grant must change only the owner's shares.
 #[tokio::test]
 async fn what_a_share_is_worth_is_left_alone() {
     let balance = [SOLIDITY_MAPPING, "600054026001549004", RETURN];
@@ -173,7 +174,7 @@ async fn what_a_share_is_worth_is_left_alone() {
     storage.insert((TOKEN, shares_of(other)), U256::from(100));
     let world = World::of([(TOKEN, code(&balance))]);
     *world.storage.lock().unwrap() = storage;
-    // nobody else has more or less than before
+    // No other account's balance changes.
     let whole = move |amount: u64| Grant::Balance { token: TOKEN, owner: other, amount: U256::from(amount) };
     let job = move |overlay: &mut evm::Overlay<'_>| {
         let granted = grant(overlay, &balance_grant(1_000_000))?;
@@ -184,7 +185,7 @@ async fn what_a_share_is_worth_is_left_alone() {
 
 #[tokio::test]
 async fn an_allowance_is_granted() {
-    // keccak(spender ++ keccak(owner ++ 5)) as Solidity nests mappings
+    // keccak(spender ++ keccak(owner ++ 5)), as Solidity nests mappings.
     let nested = "60043560005260056020526040600020602052602435600052604060002054";
     let wanted = Grant::Allowance { token: TOKEN, owner: OWNER, spender: SPENDER, amount: U256::MAX };
     let twice = move |overlay: &mut evm::Overlay<'_>| Ok([grant(overlay, &wanted)?, grant(overlay, &wanted)?]);
@@ -241,7 +242,8 @@ async fn a_revert_carries_its_data() {
     assert_eq!(outcome.status, Status::Reverted(Bytes::from_static(&[0xde, 0xad, 0xbe, 0xef])));
 }
 
-/// A token behind a proxy: its code, two words of the proxy, the implementation's code and a balance are read one after another the first time.
+/// A token behind a proxy: the first simulation reads its code, two words of the proxy, the implementation's code and a
+/// balance, one after another.
 #[tokio::test]
 async fn a_second_simulation_reads_nothing_and_the_next_block_takes_one_reading_and_no_code() {
     let world = World::of([(TOKEN, code(&[PROXY])), (IMPLEMENTATION, code(&[SOLIDITY_MAPPING, RETURN]))]);
@@ -257,7 +259,8 @@ async fn a_second_simulation_reads_nothing_and_the_next_block_takes_one_reading_
     assert_eq!(world.codes.load(Ordering::Relaxed), codes, "code is kept");
 }
 
-/// Reads slots 0 to 5 one after the other and goes on only where each is not zero, as pools look at their locks and reserves.
+/// Reads slots 0 to 5 one after the other, and continues only while they are nonzero, as pools check their locks and
+/// reserves.
 const POOL: &str = "60005415602b57\
                     60015415602b57\
                     60025415602b57\
@@ -266,8 +269,8 @@ const POOL: &str = "60005415602b57\
                     60055415602b57\
                     005b5f5ffd";
 
-/// A pool that nobody has seen reads what the others of its code read, whatever its immutable values, so that only the first takes a message
-/// for each word.
+/// For a pool that was never simulated, the words that other pools with the same code read must be read at once,
+/// whatever the immutable values. Only the first of them takes one message for each word.
 #[tokio::test]
 async fn contracts_of_one_code_are_read_as_the_first_of_them_was() {
     let pools = [0x51, 0x52, 0x53].map(Address::repeat_byte);
@@ -303,7 +306,8 @@ async fn where_the_node_tells_what_a_call_touches_all_of_it_is_read_at_once() {
     assert_eq!(took, 3, "the account, beside it what is told, and then all words");
 }
 
-/// What is read along is bounded for each job, and takes nothing of what the job itself may read.
+/// The words that are read in advance must be limited for each job, and must not count towards the reads of the job
+/// itself.
 #[tokio::test]
 async fn words_that_are_read_along_do_not_use_up_what_a_job_may_read() {
     let pools: Vec<Address> = (1..=24).map(|byte| Address::repeat_byte(0x60 + byte)).collect();
@@ -331,7 +335,7 @@ async fn what_changed_since_the_block_before_is_seen() {
         other => panic!("{other:?}"),
     };
     assert_eq!(seen(100).await, U256::from(1));
-    // other code, which reads a word, which then has another value
+    // First other code, which reads a word, and then another value of that word.
     world.put(TOKEN, code(&["600354", RETURN]));
     assert_eq!(seen(101).await, U256::ZERO);
     world.storage.lock().unwrap().insert((TOKEN, U256::from(3)), U256::from(7));
@@ -355,9 +359,9 @@ async fn a_gas_limit_above_the_protocol_cap_is_invalid() {
     assert!(matches!(error, Unavailable::Failed(SimulationError::Invalid(_))), "{error}");
 }
 
-/// Reads word after word, for as long as there is gas.
+/// Reads word after word until the gas is used up.
 const READS_WITHOUT_END: &str = "5f5b805450600101600156";
-/// Jumps in a circle.
+/// Loops forever.
 const RUNS_WITHOUT_END: &str = "5b5f56";
 
 #[tokio::test]
@@ -369,7 +373,7 @@ async fn code_that_reads_without_end_is_given_up_after_a_bounded_number_of_reads
     assert_eq!(result.unwrap_err(), Unavailable::TooMuch);
     let values = world.values.load(Ordering::Relaxed);
     assert!(values <= 2_000 && messages <= 275, "{values} values, {messages} messages");
-    // in a grant, where it is asked for its balance again and again
+    // In a grant, which asks such a token for its balance repeatedly.
     let (result, messages) = simulated(&simulator, 101, send(SPENDER, 0), vec![balance_grant(9)]).await;
     let values = world.values.load(Ordering::Relaxed) - values;
     assert!(values <= 2_000 && messages <= 275, "{values} values, {messages} messages, {result:?}");
@@ -394,7 +398,7 @@ async fn messages_beyond_what_was_allowed_are_not_sent() {
     assert_eq!(world.readings.load(Ordering::Relaxed), 1);
 }
 
-/// A source that gives no storage words, whatever is wanted.
+/// A node that never returns storage words.
 struct Withholds(Arc<World>);
 
 impl StateSource for Withholds {
@@ -411,7 +415,7 @@ async fn a_value_that_the_node_withholds_is_never_taken_for_nothing() {
     assert!(matches!(result, Err(Unavailable::Failed(_))), "{result:?}");
 }
 
-/// A source that never answers.
+/// A node that never answers.
 struct Hung;
 
 impl StateSource for Hung {

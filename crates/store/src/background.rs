@@ -107,7 +107,8 @@ fn next<R>(inbox: &Receiver<Message<R>>, retry_at: Option<Instant>) -> Option<Me
 mod tests {
     use super::*;
 
-    /// Blocks that came within the pause began it anew: the market was not written again until they stopped.
+    /// A regression test: every block that arrived during the pause started the pause again, so that the market was not
+    /// written until blocks stopped.
     #[test]
     fn wake_ups_do_not_put_off_the_next_try() {
         let (messages, inbox) = sync_channel::<Message<()>>(MESSAGES);

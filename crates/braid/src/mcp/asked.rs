@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn an_amount_is_never_taken_for_one_of_the_other_side() {
-        // joined as words, each of these was a swap that nobody described
+        // If their words were joined, each of these would describe a swap that was not requested.
         for odd in [
             json!({"sell": [{"token": "ETH"}, {"token": "USDC", "amount": "3000"}], "buy": [{"token": "DAI"}]}),
             json!({"sell": [{"token": "ETH", "amount": "1"}], "buy": [{"token": "USDC", "amount": "3000"}]}),
@@ -99,7 +99,7 @@ mod tests {
             let told = asked(&odd).unwrap_err().to_string();
             assert!(told.starts_with("to sell, give every entry of sell an amount"), "{odd}: {told}");
         }
-        // a token's name stays a name
+        // A token's name is not read as an amount.
         let named = json!({"sell": [{"token": "3000", "amount": "1"}], "buy": [{"token": "5 USDC"}]});
         let outputs = vec![("5 USDC".into(), 10_000)];
         assert_eq!(asked(&named).unwrap(), Asked::Sale { inputs: vec![("1".into(), "3000".into())], outputs });

@@ -1,4 +1,4 @@
-//! What the command line answers: one clear sentence for whatever is wrong, and no backtrace.
+//! Tests of the command line: every mistake gives one clear sentence and no backtrace.
 
 mod node;
 mod operated;
@@ -18,7 +18,7 @@ fn braid(args: &[&str]) -> Command {
     command
 }
 
-/// Runs `braid serve` on a free port, which must fail.
+/// Runs `braid serve` on a free port, which must fail, and returns the error.
 fn refused(rpc_url: &str, data_dir: &Path, listen: &str) -> String {
     refused_with(1, rpc_url, data_dir, listen)
 }
@@ -29,12 +29,12 @@ fn refused_with(code: i32, rpc_url: &str, data_dir: &Path, listen: &str) -> Stri
     fails_with(code, &braid(&args).output().unwrap())
 }
 
-/// The one sentence of a command that failed.
+/// Returns the only line of a command that failed.
 fn fails(output: &Output) -> String {
     fails_with(1, output)
 }
 
-/// The one sentence of a command that ended with this code.
+/// Returns the only line of a command that ended with this exit code.
 fn fails_with(code: i32, output: &Output) -> String {
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(output.status.code(), Some(code), "{said}");
@@ -235,7 +235,7 @@ fn with_few_descriptors_a_flood_of_slow_clients_takes_neither_health_nor_the_end
     assert!(!rest.contains("cannot be accepted"), "{rest}");
 }
 
-/// The address in the first log line that has one; every line must be JSON.
+/// Returns the address in the first log line that has one. Every line must be JSON.
 fn listening_on(log: &mut impl std::io::BufRead) -> String {
     loop {
         let mut line = String::new();
@@ -278,7 +278,7 @@ fn completions_and_manual_pages_know_every_command() {
     assert!(said(&["--help"]).contains("6  a receipt or a service says other"));
 }
 
-/// The binary in a folder of its own, so that what lies beside it is the test's.
+/// Links the binary into a folder of its own, so that only the test's files are next to it.
 #[cfg(unix)]
 fn alone(dir: &Path) -> PathBuf {
     let binary = dir.join("braid");
@@ -368,7 +368,7 @@ fn a_service_without_a_node_names_a_redis_server_and_no_node() {
     assert!(both.contains("--rpc-url cannot take effect") && !both.contains("secret"), "{both}");
 }
 
-/// Options of the command line, the environment and the file: all at once, and no other.
+/// The service must refuse options of the command line, of the environment and of the file in one error, and no others.
 #[test]
 fn a_service_without_a_node_refuses_every_option_that_needs_one() {
     let dir = tempfile::tempdir().unwrap();

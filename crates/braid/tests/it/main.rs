@@ -1,4 +1,4 @@
-//! The program as it is run: its commands, what they say and how they end; and what holds for the whole repository.
+//! Tests of the program `braid`: its commands, their output and exit codes. Also tests of the whole repository.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod cli;

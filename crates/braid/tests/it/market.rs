@@ -1,4 +1,4 @@
-//! What people ask of a market on the command line: quotes, tokens, pools, prices.
+//! Tests of the commands that read a market: quotes, tokens, pools and prices.
 
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const USDC: Address = address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
 const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
 const ODD: Address = address!("00000000000000000000000000000000000000aa");
 
-/// Ether at 3,000 dollars in two pools, DAI beside it, and a token with a hostile symbol.
+/// Returns a market with ether at 3,000 dollars in two pools, DAI, and a token with a malicious symbol.
 fn market() -> Market {
     let mut tokens = Tokens::new();
     for (address, symbol, decimals) in [(USDC, "USDC", 6), (DAI, "DAI", 18), (ODD, "\u{1b}[2JX\u{202e}", 18)] {
@@ -109,7 +109,7 @@ fn an_exact_output_is_bought_for_the_least_input() {
     assert_eq!(number(&bought["exact_output"]["amount"]), amount);
     assert!(number(&bought["estimated_outputs"][0]["expected_amount"]) >= amount, "{bought:#}");
     assert!(number(&bought["certificate"]["least_input"]) <= sold, "{bought:#}");
-    // the sale of so much pays the amount, and that of a thousandth less does not
+    // A sale of a hundred-thousandth more pays the amount, and one of a thousandth less does not.
     let paid = |wei: u128| {
         let ether = format!("{}.{:018}", wei / 10_u128.pow(18), wei % 10_u128.pow(18));
         number(&json(&["quote", "--json", &ether, "ETH", "USDC"])["estimated_outputs"][0]["expected_amount"])
@@ -126,7 +126,7 @@ fn a_basket_has_the_shares_that_were_asked_for() {
     let outputs = quote["estimated_outputs"].as_array().unwrap();
     assert_eq!((quote["inputs"].as_array().unwrap().len(), outputs.len()), (2, 2));
     let whole = |output: &Value| output["expected_amount"].as_str().unwrap().parse::<f64>().unwrap() / 1e18;
-    // the odd token is worth an ether, DAI a dollar
+    // The token with the odd symbol is worth one ether, and DAI one dollar.
     let share = whole(&outputs[0]) / (whole(&outputs[0]) + 3_000.0 * whole(&outputs[1]));
     assert!((share - 0.6).abs() < 0.01, "{share}");
 }

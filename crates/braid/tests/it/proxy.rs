@@ -1,4 +1,5 @@
-//! `braid proxy` on a real node: deployed once, found by its code, and refused with words where it cannot be.
+//! Tests of `braid proxy` on a real node: the proxy is deployed once and recognised by its code, and an impossible
+//! deployment gives a clear error.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Output, Stdio};
@@ -6,11 +7,11 @@ use std::process::{Child, Command, Output, Stdio};
 use braid_devnet::Kit;
 use braid_execution::proxy;
 
-/// The first account of anvil, which the node signs for, and its key.
+/// Anvil's first account, for which the node signs, and its key.
 const ACCOUNT: &str = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const KEY: &str = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
 
-/// An empty chain on a port of its own; ends when dropped.
+/// An empty chain on a free port. It ends when dropped.
 struct Anvil {
     process: Child,
     url: String,
@@ -58,12 +59,12 @@ fn said(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The one sentence of a command that failed.
+/// Returns the only line of a command that failed.
 fn refused(command: Command) -> String {
     refused_with(1, command)
 }
 
-/// The one sentence of a command that ended with this code.
+/// Returns the only line of a command that ended with this exit code.
 fn refused_with(code: i32, mut command: Command) -> String {
     let output = command.output().unwrap();
     let words = String::from_utf8(output.stderr).unwrap();

@@ -1,4 +1,5 @@
-//! The whole way on a real chain by the command line: a swap with a local key, and a receipt that is worked out again after the service is gone.
+//! Tests of the command line on a real chain: a swap with a local key, and a receipt that is verified after the service
+//! has ended.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::Path;
@@ -14,7 +15,8 @@ use tokio::sync::Notify;
 
 const KEY: &str = "key-of-the-test";
 
-/// The key of `accounts::TAKER` under the password `hunter2`: scrypt with n = 1024, AES-128-CTR, as the standard has it (version 3).
+/// The key of `accounts::TAKER` under the password `hunter2`: scrypt with n = 1024 and AES-128-CTR, in the standard's
+/// version 3.
 const KEYSTORE: &str = r#"{"version": 3, "id": "3198bc9c-6672-5ab3-d995-4942343ae5b6", "crypto": {"cipher": "aes-128-ctr",
  "cipherparams": {"iv": "000102030405060708090a0b0c0d0e0f"}, "kdf": "scrypt",
  "ciphertext": "8e125e1483a17f45999d60f1931f6495ff7c453712f2f33d4857a5efb7470e3e",
@@ -41,7 +43,7 @@ fn said(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The code and the sentence of a command that failed.
+/// Returns the exit code and the last line of a command that failed.
 fn failed(output: &Output) -> (i32, String) {
     let words = String::from_utf8(output.stderr.clone()).unwrap();
     (output.status.code().unwrap(), words.lines().last().unwrap_or_default().to_owned())
@@ -53,7 +55,7 @@ fn by_variable(args: &[&str]) -> Command {
     command
 }
 
-/// The number after a word, at the beginning of a line.
+/// Returns the rest of the line that begins with a word.
 fn line<'a>(text: &'a str, word: &str) -> &'a str {
     let found = text.lines().find_map(|line| line.strip_prefix(word));
     found.unwrap_or_else(|| panic!("no line of {word}: {text}")).trim()
@@ -66,7 +68,7 @@ async fn what_is_shown_is_what_arrives() {
     let usdc = tokens::by_symbol("USDC").address;
     let blocks = async || chain.rpc().block_number().await.unwrap();
 
-    // dry: a route, a simulation, and nothing on the chain
+    // A dry run gives a route and a simulation, and sends nothing.
     let before = blocks().await;
     let text = said(&ran(by_variable(&["swap", "1.5", "ETH", "USDC", "--rpc-url", &url])).await);
     assert_eq!(line(&text, "sells"), format!("ETH {NATIVE_ETHER}"), "{text}");
@@ -77,7 +79,7 @@ async fn what_is_shown_is_what_arrives() {
     assert_eq!(blocks().await, before);
     assert!(!text.contains("ac0974be"), "the key is not shown");
 
-    // ether: one transaction
+    // A sale of ether takes one transaction.
     let held = chain.balance_of(usdc, accounts::TAKER).await.unwrap();
     let text = said(&ran(by_variable(&["swap", "1.5", "ETH", "USDC", "--rpc-url", &url, "--send"])).await);
     assert!(line(&text, "received").ends_with("(as quoted, to the last unit)"), "{text}");
@@ -86,7 +88,7 @@ async fn what_is_shown_is_what_arrives() {
     let shown = line(&text, "received").split(' ').next().unwrap().to_owned();
     assert_eq!(units(&shown, 6), gained);
 
-    // exactly an amount, for no more than was said
+    // A purchase of an exact amount costs at most the stated maximum.
     let held = chain.balance_of(usdc, accounts::TAKER).await.unwrap();
     let text = said(&ran(by_variable(&["swap", "ETH", "3000", "USDC", "--rpc-url", &url, "--send"])).await);
     let of = |word: &str, places| units(line(&text, word).split(' ').next().unwrap(), places);
@@ -95,7 +97,7 @@ async fn what_is_shown_is_what_arrives() {
     let gained = chain.balance_of(usdc, accounts::TAKER).await.unwrap() - held;
     assert!(gained >= units("3000", 6) && gained == of("received", 6), "{text}");
 
-    // a token, by an exact approval and a key in a file
+    // A sale of a token, with an exact approval and a key in a file.
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("key.txt");
     std::fs::write(&file, accounts::TAKER_KEY.to_string()).unwrap();
@@ -106,7 +108,7 @@ async fn what_is_shown_is_what_arrives() {
     assert_eq!(text.matches("(as quoted, to the last unit)").count(), 2, "{text}");
     assert_eq!(allowance(&chain, usdc, braid_execution::proxy::address()).await, U256::ZERO, "nothing is left allowed");
 
-    // by a signature, with a keystore
+    // A sale by signature, with a keystore.
     let (store, password) = (dir.path().join("store.json"), dir.path().join("password.txt"));
     std::fs::write(&store, KEYSTORE).unwrap();
     std::fs::write(&password, "hunter2\n").unwrap();
@@ -117,7 +119,7 @@ async fn what_is_shown_is_what_arrives() {
     assert!(line(&text, "approved").starts_with("Permit2 may take 500 USDC, no more"), "{text}");
     assert!(line(&text, "received").ends_with("(as quoted, to the last unit)"), "{text}");
 
-    // what cannot be is told before anything is sent, and each in its own number
+    // Impossible requests are refused before anything is sent, each with its own exit code.
     let before = blocks().await;
     let mut wrong = braid(&["swap", "1", "ETH", "USDC", "--rpc-url", &url, "--send", "--key-file", store]);
     wrong.env("BRAID_KEY_PASSWORD", "hunter3");
@@ -162,7 +164,7 @@ async fn an_exact_amount_is_bought_with_a_token_by_an_approval_and_by_a_signatur
     }
 }
 
-/// A service that gives these answers and no others, at the address that is returned.
+/// Starts a service that gives only these answers, and returns its address.
 async fn stand_in(answers: &[(&str, Value)]) -> String {
     let routes = answers.iter().fold(axum::Router::new(), |routes, (path, data)| {
         let answer = axum::Json(json!({"data": data}));
@@ -181,7 +183,7 @@ async fn a_service_that_lies_about_a_token_is_found_out_by_the_chain() {
     let before = chain.rpc().block_number().await.unwrap();
     let usdc = tokens::by_symbol("USDC").address;
     for (address, decimals, why) in [
-        // a thousand would be sold as 10^15
+        // Otherwise a thousand would be sold as 10^15.
         (usdc, 18, "with 18 decimals, and its contract has 6"),
         (Address::repeat_byte(0x77), 6, "and no token's contract is there"),
     ] {
@@ -196,7 +198,7 @@ async fn a_service_that_lies_about_a_token_is_found_out_by_the_chain() {
     assert_eq!(chain.rpc().block_number().await.unwrap(), before);
 }
 
-/// `braid serve` on a chain; ends when dropped.
+/// `braid serve` on a chain. It ends when dropped.
 struct Service {
     process: Child,
     base: String,
@@ -226,7 +228,7 @@ impl Service {
             }
         });
         let service = Self { process, base: format!("http://127.0.0.1:{}", heard.await.unwrap()) };
-        // a service says by itself how long to wait for it
+        // The service's answer states how long to wait for it.
         while service.get("/ready").send().await.unwrap().status() != 200 {
             tokio::task::yield_now().await;
         }
@@ -245,17 +247,17 @@ impl Drop for Service {
     }
 }
 
-/// What a client saw of a service until it was gone.
+/// What a client received from a service until it ended.
 #[derive(Default)]
 struct SeenToTheEnd {
-    /// Quotes that were answered without a warning of the disk.
+    /// Quotes that were answered without a warning about the disk.
     safe: Vec<Value>,
     turned_away: usize,
-    /// Answers that began and did not end.
+    /// Answers that began and were cut off.
     cut: usize,
 }
 
-/// Quotes with simulations, one after the other, until nobody answers.
+/// Requests quotes with simulations, one after the other, until the service does not answer any more.
 async fn quote_until_gone(base: String, body: Value, answered: Arc<AtomicUsize>, enough: Arc<Notify>) -> SeenToTheEnd {
     let (client, mut seen) = (reqwest::Client::new(), SeenToTheEnd::default());
     let call = || client.post(format!("{base}/v1/quote")).header("x-api-key", KEY).json(&body);
@@ -281,11 +283,12 @@ async fn quote_until_gone(base: String, body: Value, answered: Arc<AtomicUsize>,
     seen
 }
 
-/// Clients of the test that stops a service, many more than it has threads, and the answers before it is stopped.
+/// The number of clients of the test that stops a service, which is much larger than the number of its threads; and the
+/// number of answers before it is stopped.
 const CLIENTS: usize = 32;
 const ANSWERS: usize = 60;
 
-/// What the documents promise of a stop.
+/// The longest stop that the documents promise.
 const LONGEST_STOP: Duration = Duration::from_secs(22);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -341,7 +344,7 @@ async fn a_receipt_is_verified_without_service_or_chain() {
     let dir = tempfile::tempdir().unwrap();
     let service = Service::start(&chain.http_url(), &dir.path().join("data")).await;
 
-    // a swap by way of the running service
+    // A swap through the running service.
     let mut command = by_variable(&[
         "swap",
         "2000",
@@ -357,7 +360,7 @@ async fn a_receipt_is_verified_without_service_or_chain() {
     let text = said(&ran(command).await);
     assert!(line(&text, "received").ends_with("(as quoted, to the last unit)"), "{text}");
 
-    // the quote is to be made on the swap's block, as the market that is saved below is
+    // The quote must be made on the block of the swap, like the market that is saved below.
     let newest = chain.rpc().block_number().await.unwrap();
     let ready = async || service.get("/ready").send().await.unwrap().json::<Value>().await.unwrap();
     while ready().await["block"]["number"].as_u64().unwrap() < newest {
@@ -404,7 +407,7 @@ async fn a_receipt_is_verified_without_service_or_chain() {
     assert_eq!(about, all, "{text}");
     assert!(text.contains("not checked  simulation"), "{text}");
     println_size(receipt);
-    // a market that somebody else saved at that block holds the same, in another order
+    // A market that another process saved at that block has the same contents in another order.
     let text = said(&ran(braid(&["verify", receipt, "--market", saved, "--json"])).await);
     let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert!(rows.iter().any(|row| row["about"] == "market" && row["verdict"] == "agrees"), "{text}");
@@ -455,7 +458,7 @@ impl Session {
         self.ask("initialize", client)["result"].take()
     }
 
-    /// Whether the call of a tool failed, and its answer.
+    /// Calls a tool, and returns whether it failed, with its answer.
     fn call(&mut self, name: &str, arguments: Value) -> (bool, Value) {
         let result = self.ask("tools/call", json!({"name": name, "arguments": arguments}))["result"].take();
         let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
@@ -463,7 +466,7 @@ impl Session {
         (result["isError"] == true, text)
     }
 
-    /// Ends by closing its end.
+    /// Closes the input, which ends the program.
     fn end(mut self) {
         drop(self.to);
         assert!(self.process.wait().unwrap().success());
@@ -526,7 +529,7 @@ async fn an_assistant_reads_by_the_model_context_protocol() {
     assert!(!failed && (prices["prices"][0]["usd"].as_f64().unwrap() - 1.0).abs() < 0.05, "{prices:#}");
     let (failed, tokens) = call("tokens", json!({"search": "usdc", "limit": 1}));
     assert!(!failed && tokens["tokens"][0]["symbol"] == "USDC", "{tokens:#}");
-    // what is wrong is the assistant's to read
+    // Errors are returned for the assistant to read.
     let (failed, told) = call(
         "quote",
         json!({"sell": [{"amount": "2", "token": "MOON"}], "buy": [{"token": "USDC"}], "taker": accounts::TAKER}),
@@ -541,7 +544,7 @@ async fn an_assistant_reads_by_the_model_context_protocol() {
     session.end();
 }
 
-/// Says how large receipts are: `--nocapture` shows it.
+/// Prints the size of a receipt, which `--nocapture` shows.
 #[allow(clippy::print_stdout)]
 fn println_size(receipt: &str) {
     println!("receipt of {} bytes", std::fs::metadata(receipt).unwrap().len());

@@ -1,5 +1,5 @@
-//! What holds for the whole tree: the arrows between crates are those of `ARCHITECTURE.md`, no retired word of `docs/glossary.md` is used, and
-//! the site in `docs/` is whole.
+//! Tests of the whole repository: the dependencies between crates are those of `ARCHITECTURE.md`, no retired word of
+//! `docs/glossary.md` is used, and the site in `docs/` is complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The names in backticks of a text.
+/// Returns the names in backticks of a text.
 fn quoted(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split('`').skip(1).step_by(2).map(str::to_owned)
 }
 
-/// Crates of this repository that a crate depends on, by the names of their folders.
+/// Returns the crates of this repository that a crate depends on, by the names of their folders.
 fn dependencies(manifest: &str) -> BTreeSet<String> {
     let section = manifest.split("\n[dependencies]\n").nth(1).unwrap_or("");
     let lines = section.split("\n[").next().unwrap_or("").lines();
@@ -44,7 +44,7 @@ fn crates_depend_on_what_the_architecture_says_and_on_nothing_else() {
     assert_eq!(said, found, "the last column of the table of crates is not what their manifests say");
 }
 
-/// Files that people read, by their ends.
+/// The extensions of files that people read.
 const READ: [&str; 7] = ["rs", "md", "sol", "sh", "py", "toml", "mjs"];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -61,7 +61,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a text has a phrase as words of their own, in any case, also as parts of a name.
+/// Returns whether a lower-case text contains a phrase that no letter precedes or follows. Underscores and digits may,
+/// so parts of names count.
 fn says(text: &str, phrase: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphabetic);
     text.match_indices(phrase)
@@ -90,7 +91,7 @@ fn no_retired_word_is_used() {
     assert!(used.is_empty(), "retired words, see docs/glossary.md: {used:#?}");
 }
 
-/// Every page that people read, by its path in the tree.
+/// Returns every page that people read, by its path.
 fn pages() -> BTreeMap<PathBuf, String> {
     let mut all = Vec::new();
     files(&root(), &mut all);
@@ -98,12 +99,12 @@ fn pages() -> BTreeMap<PathBuf, String> {
     all.into_iter().map(|path| (path.clone(), read(&path))).collect()
 }
 
-/// The lines of a page outside of code.
+/// Returns the lines of a page outside of code blocks.
 fn prose(page: &str) -> impl Iterator<Item = &str> {
     page.split("\n```").step_by(2).flat_map(str::lines)
 }
 
-/// The anchors that a page's headings get, on the site as on GitHub.
+/// Returns the anchors of a page's headings, which are the same on the site as on GitHub.
 fn anchors(page: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for heading in prose(page).filter(|line| line.starts_with('#')) {
@@ -116,7 +117,7 @@ fn anchors(page: &str) -> BTreeSet<String> {
     found
 }
 
-/// Where the links and pictures of a page lead.
+/// Returns the targets of a page's links and pictures.
 fn links(page: &str) -> impl Iterator<Item = &str> {
     prose(page).flat_map(|line| line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next()))
 }

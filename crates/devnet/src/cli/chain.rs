@@ -1,4 +1,4 @@
-//! `braid-devnet chain`.
+//! The command `braid-devnet chain`.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{ending::Ending, say};
 
-/// As many blocks as a service keeps markets of, and some more.
+/// Blocks mined before the chain is announced: as many as a service keeps markets of, and a few more.
 const PAST_BLOCKS: u64 = 70;
 
-/// What the chain takes.
+/// The arguments that concern the chain.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ChainArgs {
     /// Port of the node on 127.0.0.1, http and websocket; 0 for a free one
@@ -41,7 +41,7 @@ pub(crate) async fn run(args: ChainArgs) -> eyre::Result<()> {
     Ok(())
 }
 
-/// A bar on a terminal, a line for each new kind of work elsewhere.
+/// Returns a progress callback that draws a bar on a terminal, and elsewhere prints a line for each new kind of work.
 fn progress() -> Progress {
     let bar = ProgressBar::hidden();
     bar.set_style(

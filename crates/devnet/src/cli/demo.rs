@@ -1,4 +1,4 @@
-//! `braid-devnet demo`: everything on one machine, in the foreground.
+//! The command `braid-devnet demo`: the chain and the service on one machine, in the foreground.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use eyre::{WrapErr, bail};
 
 use super::{chain, ending::Ending, say, service};
 
-/// What the demo takes.
+/// The arguments of the command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Folder for the service's log
     #[arg(long, default_value = ".demo")]
     logs: PathBuf,
-    /// End when the process that started this one ends or is told to
+    /// End when the process that started this one ends or receives a signal to end
     #[arg(long)]
     end_with_parent: bool,
 }
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: Args) -> eyre::Result<()> {
     Ok(())
 }
 
-/// What runs. Fields end in their order: first the service, then the node that it follows.
+/// The running processes. Fields are dropped in their order: first the service, then the node that it follows.
 struct Stage {
     service: service::Service,
     chain: Devnet,
@@ -63,7 +63,7 @@ impl Stage {
     }
 }
 
-/// For a taken port of the node: which variable moves it.
+/// Adds to the error of a taken node port the name of the variable that sets the port.
 fn name_the_variable(report: eyre::Report) -> eyre::Report {
     match report.downcast_ref::<DevnetError>() {
         Some(DevnetError::PortInUse { port }) => eyre::eyre!(

@@ -1,16 +1,16 @@
-//! Waiting to be told to end.
+//! Waiting for the signal to end.
 
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// How often the parent is looked at.
+/// Interval between two checks of the parent process.
 const PARENT_INTERVAL: Duration = Duration::from_millis(250);
-/// The bits of hang-up, interrupt and terminate in a mask of signals.
+/// The bits of SIGHUP, SIGINT and SIGTERM in a signal mask.
 const ENDING_SIGNALS: u64 = 1 | 1 << 1 | 1 << 14;
 
-/// What ends the program: Ctrl-C, `kill`, a closed terminal, and the end of the parent where that is asked for. Made
-/// before anything is started, so that none is missed.
+/// The events that end the program: Ctrl-C, `kill`, a closed terminal, and, if requested, the end of the parent
+/// process. Created before anything is started, so that no signal is missed.
 pub(crate) struct Ending {
     interrupt: Signal,
     terminate: Signal,
@@ -28,7 +28,7 @@ impl Ending {
         })
     }
 
-    /// Waits for the first of them.
+    /// Waits for the first of the events.
     pub(crate) async fn wait(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -47,7 +47,7 @@ async fn parent_ends(parent: Option<&Parent>) {
 }
 
 /// The process that started this one. `make` does not pass on an interrupt that only it receives: it blocks the signal
-/// and waits for its children, which shows in the signal mask that the kernel publishes.
+/// and waits for its children. The signal mask that the kernel publishes shows this.
 struct Parent {
     id: u32,
     blocked: u64,
@@ -64,7 +64,7 @@ impl Parent {
     }
 }
 
-/// The mask of signals that a process blocks; none where the system does not say.
+/// Returns the mask of the signals that a process blocks; 0 if the system does not publish it.
 fn blocked_signals(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));

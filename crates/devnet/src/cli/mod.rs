@@ -33,7 +33,7 @@ impl Command {
     }
 }
 
-/// Prints a line; a reader that went away is no reason to stop.
+/// Prints a line. Ignores a failed write, because a reader that has gone away is no reason to stop.
 fn say(line: impl std::fmt::Display) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

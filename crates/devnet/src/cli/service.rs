@@ -1,4 +1,4 @@
-//! The service under the demo: `braid serve` as a child.
+//! The service of the demo: `braid serve` as a child process.
 
 use std::{
     fs::File,
@@ -10,18 +10,18 @@ use std::{
 use braid_devnet::process::Bound;
 use eyre::{WrapErr, bail};
 
-/// How often readiness is asked for, and for how long.
+/// Interval between two readiness checks, and how long they go on.
 const POLL: Duration = Duration::from_millis(100);
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long the service may take to finish its last requests.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// A running `braid serve`; ends when dropped.
+/// A running `braid serve`. It ends when this is dropped.
 pub(crate) struct Service {
     process: Bound,
     url: String,
     log: PathBuf,
-    /// Removed with the service.
+    /// The service's data folder, which is removed with the service.
     _data: tempfile::TempDir,
 }
 
@@ -55,7 +55,7 @@ impl Service {
         &self.url
     }
 
-    /// Waits until the service says that it is ready.
+    /// Waits until the service reports that it is ready.
     pub(crate) async fn ready(&mut self) -> eyre::Result<()> {
         let client = reqwest::Client::new();
         let asked = async {
@@ -74,7 +74,7 @@ impl Service {
         }
     }
 
-    /// Waits for the service to end by itself, and says why.
+    /// Waits until the service ends by itself, and returns the reason.
     pub(crate) async fn ended(&mut self) -> eyre::Report {
         loop {
             if let Err(error) = self.still_runs() {
@@ -96,7 +96,7 @@ impl Service {
     }
 }
 
-/// One clear sentence when the port is taken.
+/// Checks that a port is free, and returns an error with the remedy if it is taken.
 pub(crate) fn check_port(port: u16) -> eyre::Result<()> {
     match TcpListener::bind(("127.0.0.1", port)) {
         Ok(_) => Ok(()),

@@ -1,4 +1,5 @@
-//! `braid-devnet swap`: one swap by the public API and a node's JSON-RPC alone, checked to the wei.
+//! The command `braid-devnet swap`: one swap that uses only the public API and a node's JSON-RPC, and is checked to the
+//! wei.
 
 use alloy::primitives::{
     Address, Bytes, U256, address,
@@ -13,10 +14,10 @@ use super::{
     wallet::{Receipt, Unsigned, Wallet},
 };
 
-/// How the API names native ether.
+/// The address by which the API names native ether.
 const ETHER: Address = address!("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE");
 
-/// What the swap takes.
+/// The arguments of the command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Token to sell: a symbol of the demo's chain, its address, or ETH
@@ -28,7 +29,8 @@ pub(crate) struct Args {
     /// How much to sell, in whole tokens
     #[arg(long, env = "SWAP_AMOUNT", default_value = "10000")]
     amount: String,
-    /// Through these alone, separated by commas: families or products of `GET /v1/protocols`; wrapping of ether is always allowed
+    /// Use only these, separated by commas: families or products of `GET /v1/protocols`; wrapping of ether is always
+    /// allowed
     #[arg(long = "protocol", env = "SWAP_PROTOCOL", value_delimiter = ',')]
     protocols: Vec<String>,
     /// The API; by default on 127.0.0.1, at the port that `BRAID_PORT` names or 8080
@@ -42,7 +44,7 @@ pub(crate) struct Args {
     api_key: String,
 }
 
-/// A token or ether, as the swap needs to know it.
+/// A token, or ether.
 #[derive(Clone)]
 struct Asset {
     symbol: String,
@@ -51,13 +53,14 @@ struct Asset {
 }
 
 impl Asset {
-    /// By how much a balance may move otherwise than told: stETH counts in shares, and moves whole ones.
+    /// Returns by how much a balance may differ from the expected one, in atomic units. stETH moves whole shares, so
+    /// that its balances can differ by 2 wei.
     fn crumbs(&self) -> U256 {
         if self.symbol == "stETH" { U256::from(2) } else { U256::ZERO }
     }
 }
 
-/// From one block of mainnet to the next.
+/// Seconds from one block of mainnet to the next.
 const SLOT_SECONDS: u64 = 12;
 
 pub(crate) async fn run(args: Args) -> eyre::Result<()> {
@@ -89,8 +92,9 @@ pub(crate) async fn run(args: Args) -> eyre::Result<()> {
     report(&sold, &bought, (amount, spent), (quoted, received))
 }
 
-/// Has the next block mined in the second that the quote is for. Mainnet's next block comes twelve seconds after the last, and the
-/// demo's sooner: what earns interest by the second would be worth a little less. Where that second has passed already, nothing is done.
+/// Makes the node mine the next block at the timestamp that the quote is for. Mainnet's next block comes twelve seconds
+/// after the last one. The demo's comes sooner, and then tokens that earn interest by the second would be worth a
+/// little less. Does nothing if that time has already passed.
 async fn keep_time(rpc: &Rpc, quote: &Value) -> eyre::Result<()> {
     let Some(block) = quote.pointer("/block/timestamp").and_then(Value::as_u64) else { return Ok(()) };
     let second = block.saturating_add(SLOT_SECONDS);
@@ -128,7 +132,7 @@ fn report(
     )
 }
 
-/// The gas that was paid in the asset itself: all of it for ether, none for a token.
+/// Returns the gas fee that was paid in the asset itself, in wei: all of it for ether, zero for a token.
 fn fee(asset: &Asset, receipt: &Receipt) -> U256 {
     if asset.address == ETHER { receipt.fee_wei() } else { U256::ZERO }
 }
@@ -153,7 +157,8 @@ fn atomic(amount: &str, asset: &Asset) -> eyre::Result<U256> {
     }
 }
 
-/// What `include_protocols` takes: the names, and wrapping of ether, by which ether meets pools that know only WETH.
+/// Returns the value of `include_protocols`: the given names and the wrapping of ether, which ether needs to reach
+/// pools of WETH. `None` if no name is given.
 fn included(protocols: &[String]) -> Option<Vec<&str>> {
     let named: Vec<&str> = protocols.iter().map(|name| name.trim()).filter(|name| !name.is_empty()).collect();
     (!named.is_empty()).then(|| named.into_iter().chain(["wrapped_ether"]).collect())
@@ -203,7 +208,7 @@ async fn approve(wallet: &Wallet<'_>, quote: &Value) -> eyre::Result<()> {
     Ok(())
 }
 
-/// A transaction of the API: `value` is decimal in an approval and hexadecimal in a build.
+/// Reads a transaction of the API. Its `value` is decimal in an approval and hexadecimal in a build.
 fn unsigned(transaction: &Value) -> eyre::Result<Unsigned> {
     let value = text(transaction, "/value")?;
     let fees = (transaction["max_fee_per_gas"].as_u64(), transaction["max_priority_fee_per_gas"].as_u64());
@@ -225,7 +230,7 @@ fn integer(value: &Value, pointer: &str) -> eyre::Result<U256> {
     U256::from_str_radix(text, 10).wrap_err_with(|| format!("{pointer} is {text}"))
 }
 
-/// The service's HTTP API.
+/// A client of the service's HTTP API.
 struct Api {
     client: reqwest::Client,
     url: String,
@@ -238,8 +243,8 @@ impl Api {
         Self { client: reqwest::Client::new(), url, key: args.api_key.clone() }
     }
 
-    /// Waits until the service's market is that of the node's head: one that lags by a block, in which somebody traded, quotes what no
-    /// longer is.
+    /// Waits until the service's market is at the node's head. If it lagged by a block with a trade, its quote would be
+    /// out of date.
     async fn catch_up(&self, rpc: &Rpc) -> eyre::Result<()> {
         let mut market_block = self.market_block().await?;
         let head: U256 = rpc.get("eth_blockNumber", json!([])).await?;

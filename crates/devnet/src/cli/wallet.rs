@@ -1,4 +1,4 @@
-//! A wallet with the taker's well-known key: signs here, and sends raw transactions to the node.
+//! A wallet with the taker's public key pair. It signs locally and sends raw transactions to the node.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use eyre::{WrapErr, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// How often a receipt is asked for, and for how long.
+/// Interval between two requests for a receipt, and how long they go on.
 const POLL: Duration = Duration::from_millis(100);
 const RECEIPT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -24,11 +24,11 @@ pub(crate) struct Unsigned {
     pub(crate) data: Bytes,
     pub(crate) value_wei: U256,
     pub(crate) gas_units: Option<u64>,
-    /// Highest fee per gas and highest tip per gas, in wei.
+    /// The maximum fee and the maximum priority fee, per gas unit, in wei.
     pub(crate) fees_wei: Option<(u128, u128)>,
 }
 
-/// What the node says of a mined transaction.
+/// The fields of a mined transaction's receipt that the demo uses.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Receipt {
@@ -59,8 +59,8 @@ impl<'a> Wallet<'a> {
         self.signer.address()
     }
 
-    /// Signs, sends and waits for the receipt of a transaction that succeeded. A call of an address without code would
-    /// succeed and do nothing: it is not sent.
+    /// Signs a transaction, sends it, and returns its receipt once it has succeeded. Refuses to call an address without
+    /// code, because such a call would succeed and do nothing.
     pub(crate) async fn send(&self, what: &str, unsigned: Unsigned) -> eyre::Result<Receipt> {
         let code: Bytes = self.rpc.get("eth_getCode", json!([unsigned.to, "latest"])).await?;
         if code.is_empty() {
@@ -110,7 +110,7 @@ impl<'a> Wallet<'a> {
         Ok(gas.saturating_to::<u64>().saturating_mul(6) / 5)
     }
 
-    /// Twice the base fee and a tip of one gwei.
+    /// Returns twice the base fee plus the tip, and a tip of one gwei, in wei.
     async fn fees(&self) -> eyre::Result<(u128, u128)> {
         let tip = 1_000_000_000_u128;
         let block = self.rpc.call("eth_getBlockByNumber", json!(["latest", false])).await?;

@@ -1,4 +1,4 @@
-//! Aave's third version with its own code: the pool, three reserves that are lent and borrowed, and their wrapped tokens.
+//! Aave V3 with its own code: the pool, three reserves with suppliers and borrowers, and their wrapped tokens.
 
 use alloy::{
     primitives::{Address, B256, Bytes, U256, keccak256},
@@ -45,12 +45,12 @@ sol! {
     interface Factory { function announce(address wrapped) external; }
 }
 
-/// Where the pool's storage keeps its reserves: a mapping, whose second word begins with the index of supply and the third with that of
-/// debt. Source: `PoolStorage`, `DataTypes.ReserveData`.
+/// The storage slot of the pool's mapping of reserves. The second word of a reserve begins with the supply index, and
+/// the third with the debt index. Source: `PoolStorage`, `DataTypes.ReserveData`.
 const RESERVES_SLOT: u64 = 52;
 
-/// A reserve: its asset, its tokens, what one at its beginning has become in parts of a million, the price in dollars, the cap in millions
-/// of whole tokens; then in thousands of whole tokens what is supplied, borrowed, and wrapped.
+/// A reserve: its asset and tokens; both indices in millionths; the asset's price in dollars; the supply cap in
+/// millions of whole tokens; and the amounts supplied, borrowed and wrapped, in thousands of whole tokens.
 struct Reserve {
     asset: &'static str,
     a_token: Address,
@@ -103,7 +103,7 @@ const RESERVES: [Reserve; 3] = [
     },
 ];
 
-/// What the treasury takes of interest, in hundredths of a percent.
+/// The treasury's share of the interest, in basis points.
 const TREASURY_BPS: u64 = 1_000;
 
 impl Reserve {
@@ -115,7 +115,8 @@ impl Reserve {
         self.asset().units(count * 1_000)
     }
 
-    /// Aave's own word: taken against 80 percent, active, borrowed, capped.
+    /// Returns Aave's configuration word: a loan-to-value ratio of 80 percent, active, borrowing enabled, with a supply
+    /// cap.
     fn configuration(&self) -> U256 {
         let bits = |value: u64, place: usize| U256::from(value) << place;
         bits(8_000, 0)
@@ -142,17 +143,17 @@ impl Reserve {
     }
 }
 
-/// The pool's code is linked to these (`contracts/devnet/bundle.mjs`).
+/// Returns the libraries that the pool's code is linked to (`contracts/devnet/bundle.mjs`).
 fn libraries() -> impl Iterator<Item = Placement> {
     let names =
         ["AaveV3SupplyLogic", "AaveV3BorrowLogic", "AaveV3FlashLoanLogic", "AaveV3LiquidationLogic", "AaveV3PoolLogic"];
     (1_u8..).zip(names).map(|(place, name)| (name, Address::left_padding_from(&[0xaa, 0x3e, place]), vec![]))
 }
 
-/// What asks nothing of others as it is made.
+/// Returns the contracts whose constructors call no other contract.
 fn foundations() -> Vec<Placement> {
     let provider = at::AAVE_V3_PROVIDER;
-    // whoever may change a proxy's code gets through to none of it
+    // Such a proxy does not forward calls from its admin, which is the provider.
     let proxy = |address: Address| ("AaveV3Proxy", address, provider.abi_encode());
     let mut all = vec![
         ("AaveV3AddressesProvider", provider, (String::new(), MAKER).abi_encode_params()),
@@ -169,7 +170,7 @@ fn foundations() -> Vec<Placement> {
     all
 }
 
-/// What asks the pool or its provider as it is made.
+/// Returns the contracts whose constructors call the pool or its provider.
 fn upon_them() -> Vec<Placement> {
     let (pool, rewards) = (at::AAVE_V3_POOL, at::AAVE_V3_REWARDS);
     let codes = (at::AAVE_V3_A_TOKEN_CODE, at::AAVE_V3_DEBT_TOKEN_CODE);
@@ -194,13 +195,13 @@ fn wrapped_tokens() -> Vec<Placement> {
     RESERVES.iter().map(wrapped).collect()
 }
 
-/// What Balancer's pools ask for the rates of wrapped tokens.
+/// Returns the rate providers that Balancer's pools call for wrapped tokens.
 fn rate_providers() -> Vec<Placement> {
     let providers = [(at::WA_USDC, at::WA_USDC_RATE_PROVIDER), (at::WA_USDT, at::WA_USDT_RATE_PROVIDER)];
     providers.map(|(of, provider)| ("StandInErc4626RateProvider", provider, of.abi_encode())).to_vec()
 }
 
-/// Places everything, lists the reserves, lends and borrows, and wraps.
+/// Places the contracts, lists the reserves, supplies and borrows, and wraps.
 pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
     deploy::place(rpc, bundle, &foundations()).await?;
     connect(rpc).await?;
@@ -244,7 +245,7 @@ async fn list(rpc: &Rpc) -> Result<(), DevnetError> {
     }
     batch.mine().await?;
     for reserve in &RESERVES {
-        // as if it were some years old
+        // Sets the indices as if the reserve were some years old.
         let first = U256::from_be_bytes(keccak256((reserve.asset().address, U256::from(RESERVES_SLOT)).abi_encode()).0);
         let index = U256::from(reserve.millionths) * U256::from(10).pow(U256::from(21));
         for place in [1_u64, 2] {

@@ -1,4 +1,4 @@
-//! Balancer's second vault, its factories of several generations, and pools of every kind, all with the real code.
+//! Balancer V2: its vault, factories of several generations, and pools of every kind, all with the real code.
 
 use alloy::{
     primitives::{Address, B256, U256},
@@ -59,10 +59,10 @@ sol! {
 
 const PAUSE_WINDOW: u64 = 7_776_000;
 const BUFFER_PERIOD: u64 = 2_592_000;
-/// How long pools remember a rate.
+/// How long pools cache a rate.
 const CACHE_SECONDS: u64 = 10_800;
 
-/// What makes a pool, and of what shape.
+/// The factory that creates a pool, with the pool's amplification.
 #[derive(Debug, Clone, Copy)]
 enum Made {
     WeightedV1,
@@ -72,8 +72,8 @@ enum Made {
     ComposableV3 { amp: u64 },
 }
 
-/// A pool: its coins with their shares of value in tenths of a percent, the fee in hundredths of a basis point, what it holds in
-/// thousands of dollars.
+/// A pool: its factory, its coins with their shares of the value in tenths of a percent, the fee in hundredths of a
+/// basis point, and its value in thousands of dollars.
 struct Spec(Made, &'static [(&'static str, u64)], u64, f64);
 
 const POOLS: [Spec; 10] = [
@@ -103,12 +103,12 @@ const POOLS: [Spec; 10] = [
     Spec(Made::ComposableV3 { amp: 500 }, &[("DAI", 250), ("USDC", 250), ("USDT", 250), ("PYUSD", 250)], 400, 12_000.0),
 ];
 
-/// A pool that trades another's own token: the last of [`POOLS`] has it.
+/// A pool that trades another pool's own token, which is that of the last pool in [`POOLS`].
 const OF_SHARES: Spec = Spec(Made::WeightedV3, &[("COMP", 700)], 1_000, 4_000.0);
-/// What of the fees and of what coins earn is the protocol's, as on mainnet: half.
+/// The protocol's share of the swap fees and of the coins' yield: half, as on mainnet.
 const PROTOCOL_SHARE_WAD: u64 = 500_000_000_000_000_000;
 
-/// The vault, and then what asks it something as it is made.
+/// Returns the vault, and then the contracts whose constructors call it.
 pub(super) fn placements() -> [Vec<Placement>; 2] {
     let vault = at::BALANCER_V2_VAULT;
     let windows = (U256::from(PAUSE_WINDOW), U256::from(BUFFER_PERIOD));
@@ -132,7 +132,7 @@ pub(super) fn placements() -> [Vec<Placement>; 2] {
     [held, made]
 }
 
-/// Makes the pools and fills them at the prices of the tokens.
+/// Creates the pools and fills them at the tokens' prices.
 pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     let mut approved: Vec<&str> =
@@ -175,7 +175,7 @@ pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
     join(rpc, pool, OF_SHARES.3, &coins).await
 }
 
-/// Gives the protocol its shares, which pools remember when they are made.
+/// Sets the protocol's shares of fees. Pools cache them when they are created.
 async fn share_with_protocol(rpc: &Rpc, collector: Address) -> Result<(), DevnetError> {
     let share = U256::from(PROTOCOL_SHARE_WAD);
     let of_fees = IShares::setSwapFeePercentageCall { share };
@@ -199,7 +199,7 @@ async fn share_with_protocol(rpc: &Rpc, collector: Address) -> Result<(), Devnet
     Ok(())
 }
 
-/// What the maker would be told, and then the transaction itself.
+/// Calls the factory to learn the pool's address, and then sends the same call as a transaction.
 async fn create(rpc: &Rpc, spec: &Spec, coins: &[(&Token, u64)]) -> Result<Address, DevnetError> {
     let tokens: Vec<Address> = coins.iter().map(|(token, _)| token.address).collect();
     let weights = coins.iter().map(|(_, share)| U256::from(*share) * U256::from(10).pow(U256::from(15))).collect();
@@ -260,7 +260,7 @@ async fn create(rpc: &Rpc, spec: &Spec, coins: &[(&Token, u64)]) -> Result<Addre
 async fn join(rpc: &Rpc, pool: Address, value_kusd: f64, coins: &[(&Token, u64)]) -> Result<(), DevnetError> {
     let pool_id: B256 = rpc.view(pool, &getPoolIdCall {}).await?;
     let held = rpc.view(at::BALANCER_V2_VAULT, &IVault::getPoolTokensCall { poolId: pool_id }).await?;
-    // a pool's own token is minted for it, however much is named
+    // The pool mints its own token for itself, whatever amount is passed for it.
     let named = amounts(value_kusd, coins);
     let amount = |address: &Address| {
         let coin = coins.iter().zip(&named).find(|((token, _), _)| token.address == *address);
@@ -279,7 +279,8 @@ async fn join(rpc: &Rpc, pool: Address, value_kusd: f64, coins: &[(&Token, u64)]
     batch.mine().await
 }
 
-/// So many thousands of dollars' worth of some coins by their shares, in atomic units.
+/// Returns the amounts of coins, in atomic units, that are together worth `value_kusd` thousand dollars and are divided
+/// by the coins' shares of the value.
 pub(super) fn amounts(value_kusd: f64, coins: &[(&Token, u64)]) -> Vec<U256> {
     let whole: u64 = coins.iter().map(|(_, share)| share).sum();
     let amount = |(token, share): &(&Token, u64)| {

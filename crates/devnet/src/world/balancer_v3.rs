@@ -1,4 +1,4 @@
-//! Balancer's third vault, its factories, and pools of weighted and stable coins, all with the real code.
+//! Balancer V3: its vault, factories, and weighted and stable pools, all with the real code.
 
 use alloy::{
     primitives::{Address, B256, U256, keccak256},
@@ -36,15 +36,15 @@ sol! {
 
 const FOUR_YEARS: u32 = 126_144_000;
 const NINETY_DAYS: u32 = 7_776_000;
-/// The least that the vault trades, in 18 decimals, and that it wraps, in atomic units, as on mainnet.
+/// The vault's smallest trade, in 18 decimals, and its smallest wrap, in atomic units, as on mainnet.
 const LEAST_TRADE: u64 = 1_000_000;
 const LEAST_WRAP: u64 = 10_000;
 /// The protocol's shares of swap fees and of yield.
 const SWAP_FEE_SHARE_PERCENT: u64 = 50;
 const YIELD_FEE_SHARE_PERCENT: u64 = 10;
 
-/// A pool: its amplification, or none; its coins with their shares of value in tenths of a percent, the fee in hundredths of a basis
-/// point, what it holds in thousands of dollars.
+/// A pool: its amplification if it is a stable pool, its coins with their shares of the value in tenths of a percent,
+/// the fee in hundredths of a basis point, and its value in thousands of dollars.
 struct Spec(Option<u64>, &'static [(&'static str, u64)], u64, f64);
 
 const POOLS: [Spec; 9] = [
@@ -59,7 +59,7 @@ const POOLS: [Spec; 9] = [
     Spec(Some(600), &[("DAI", 250), ("USDC", 250), ("USDe", 250), ("PYUSD", 250)], 200, 10_000.0),
 ];
 
-/// Who says what a coin is worth.
+/// Coins and their rate providers.
 const RATE_PROVIDERS: [(Address, Address); 5] = [
     (at::WSTETH, at::WSTETH_RATE_PROVIDER),
     (at::WA_USDC, at::WA_USDC_RATE_PROVIDER),
@@ -72,7 +72,7 @@ fn percent(whole: u64) -> U256 {
     U256::from(whole) * U256::from(10).pow(U256::from(16))
 }
 
-/// What is asked as the next is made stands before it.
+/// Returns the contracts in stages. The constructors of a stage call only contracts of earlier stages.
 pub(super) fn placements() -> [Vec<Placement>; 4] {
     let vault = at::BALANCER_V3_VAULT;
     let windows = (U256::from(FOUR_YEARS), U256::from(NINETY_DAYS));
@@ -99,14 +99,14 @@ pub(super) fn placements() -> [Vec<Placement>; 4] {
     ]
 }
 
-/// Who says what the shares of Morpho's vaults are worth; these are there.
+/// Returns the rate providers of the shares of Morpho's vaults, which must be placed already.
 pub(super) fn rate_providers() -> Vec<Placement> {
     let providers =
         [(at::GAUNTLET_USDC_PRIME, at::GAUNTLET_RATE_PROVIDER), (at::VAULT_V2_USDC, at::VAULT_V2_RATE_PROVIDER)];
     providers.map(|(of, provider)| ("StandInErc4626RateProvider", provider, of.abi_encode())).to_vec()
 }
 
-/// The coins of all pools, which the filler may take.
+/// Returns the coins of all pools, which the filler is approved for.
 pub(super) fn approved() -> Vec<&'static str> {
     let mut approved: Vec<&str> = POOLS.iter().flat_map(|spec| spec.1).map(|(symbol, _)| *symbol).collect();
     approved.sort_unstable();
@@ -114,7 +114,7 @@ pub(super) fn approved() -> Vec<&'static str> {
     approved
 }
 
-/// Makes the pools and fills them at the prices of the tokens.
+/// Creates the pools and fills them at the tokens' prices.
 pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     for symbol in approved() {

@@ -1,4 +1,4 @@
-//! Buffers of Balancer's third vault, one for each kind of vault behind them.
+//! Buffers of Balancer V3, one for each kind of wrapped vault.
 
 use alloy::{
     primitives::{Address, U256},
@@ -20,8 +20,8 @@ sol! {
     function exchange(address wrapped, address asset, bool wraps, uint256 amount) external returns (uint256 amountOut);
 }
 
-/// A buffer: the share, its asset, what it holds of each in thousands of dollars. One has hardly any shares, so that wrapping goes
-/// beyond it.
+/// A buffer: the share, its asset, and its balances of the asset and of shares, each in thousands of dollars. One has
+/// hardly any shares, so that wrapping exceeds its balance.
 struct Spec(&'static str, &'static str, f64, f64);
 
 const BUFFERS: [Spec; 7] = [
@@ -34,9 +34,9 @@ const BUFFERS: [Spec; 7] = [
     Spec("fUSDT", "USDT", 1_000.0, 800.0),
 ];
 
-/// Makes the buffers, and trades in each of them both ways.
+/// Creates the buffers and trades both ways in each.
 pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
-    // what a pool of the vault has is approved already, and some tokens refuse to be approved twice
+    // The coins of the vault's pools are approved already, and some tokens refuse a second approval.
     let mut approved = balancer_v3::approved();
     let mut batch = Batch::new(rpc);
     for token in BUFFERS.iter().flat_map(|Spec(share, asset, ..)| [*share, *asset]) {

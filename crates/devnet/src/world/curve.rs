@@ -1,5 +1,5 @@
-//! Curve's pools: what is placed where, how it is filled, and the trades that each of them has seen. All are stand-ins, since no
-//! package holds the deployed contracts.
+//! Curve's pools: where they are placed, how they are filled, and the trades that have been made in each. All are
+//! stand-ins, since no package contains the deployed contracts.
 
 use alloy::{
     primitives::{Address, FixedBytes, U256, keccak256},
@@ -59,7 +59,7 @@ mod metapools;
 
 use alone::{CRYPTO, Deposit, alone, deposits};
 
-/// A coin by its symbol, ether as the pools name it.
+/// Returns the address of a coin by its symbol. Ether has the address that the pools use for it.
 fn coin(symbol: &str) -> Address {
     if symbol == "ETH" { Address::repeat_byte(0xee) } else { tokens::by_symbol(symbol).address }
 }
@@ -76,12 +76,12 @@ fn units(symbol: &str, whole: u64) -> U256 {
     U256::from(whole) * power(decimals(symbol))
 }
 
-/// `uint8` values of the enum of rounding habits.
+/// Values of the contract's enum of rounding rules for the product of balances.
 const TIMES_N: u8 = 0;
 const TIMES_N_PLUS_ONE: u8 = 1;
 const WHOLE: u8 = 2;
 
-/// The habits of the plain factory's pools.
+/// Returns the rounding rules of the first factory's plain pools.
 fn habits(product: u8) -> Habits {
     Habits {
         precision: U256::from(100),
@@ -95,7 +95,8 @@ fn habits(product: u8) -> Habits {
     }
 }
 
-/// Amplification without its precision; fees in units of 10⁻¹⁰.
+/// Returns the parameters of a StableSwap pool. `amp` is the amplification without its precision; fees are in units of
+/// 10⁻¹⁰.
 fn stable(coins: &[&str], amp: u64, fee: u64, offpeg: u64, habits: Habits) -> Terms {
     Terms {
         coins: coins.iter().map(|symbol| coin(symbol)).collect(),
@@ -108,7 +109,8 @@ fn stable(coins: &[&str], amp: u64, fee: u64, offpeg: u64, habits: Habits) -> Te
     }
 }
 
-/// Prices are dollars' worth of the coins in the first.
+/// Returns the parameters of a CryptoSwap pool. Its initial prices are the coins' dollar prices, expressed in the first
+/// coin.
 fn crypto(coins: &[&str], (amp, gamma): (u64, u64), fees: (u64, u64, u64), step: u64) -> CryptoTerms {
     let price = |symbol: &str| tokens::by_symbol(symbol).price_usd;
     let first = coins.first().map_or(1.0, |symbol| price(symbol));
@@ -135,7 +137,7 @@ fn vault_rate() -> RateSource {
     RateSource { kind: 3, ..plain_rate() }
 }
 
-/// The oracle of wstETH is wstETH itself.
+/// Returns the rate source of wstETH, which is the wstETH contract itself.
 fn wrapped_rate() -> RateSource {
     RateSource { kind: 1, oracle: at::WSTETH, selector: FixedBytes::from_slice(&keccak256("stEthPerToken()")[..4]) }
 }
@@ -160,7 +162,7 @@ pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError>
     metapools::build(rpc, bundle).await
 }
 
-/// Has the factories announce what they would have made.
+/// Makes the factories emit the logs of pools that they would have created.
 async fn announce(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     let three = Factory::announceThreeCall { pool: at::CURVE_TRICRYPTO_USDC };
@@ -216,13 +218,13 @@ async fn fill(rpc: &Rpc, deposits: &[Deposit]) -> Result<(), DevnetError> {
     batch.mine().await
 }
 
-/// An allowance of the maker's without end.
+/// Approves a spender for an unlimited amount of the maker's tokens.
 async fn allow(batch: &mut Batch<'_>, token: Address, spender: Address) -> Result<(), DevnetError> {
     let call = IErc20::approveCall { spender, value: U256::MAX };
     batch.send(&format!("an allowance for Curve's {spender}"), Tx::call(MAKER, token, &call).gas(100_000)).await
 }
 
-/// A trade each way in every pool, so that a swap writes over what was written before, as on mainnet.
+/// Trades in each direction in every pool, so that a swap overwrites storage that was written before, as on mainnet.
 async fn trade(rpc: &Rpc) -> Result<(), DevnetError> {
     for there in [true, false] {
         let mut batch = Batch::new(rpc);

@@ -1,8 +1,9 @@
-//! Puts contracts at their mainnet addresses.
+//! Places contracts at their mainnet addresses.
 //!
-//! A constructor runs **in place**: its creation code becomes the code at the target, one call tells what it returns
-//! (the runtime code, with immutables filled in), one transaction lets it write its storage, and then the runtime code
-//! takes its place. So `address(this)`, immutables and storage are as if the contract had been deployed there.
+//! A constructor runs **in place**. First the creation code is set as the code of the target address. Then a call
+//! returns the runtime code with its immutables, and a transaction lets the constructor write its storage. Finally the
+//! runtime code replaces the creation code. So `address(this)`, immutables and storage are as if the contract had been
+//! deployed there.
 
 use alloy::{
     primitives::{Address, B256, Bytes, U256, keccak256},
@@ -20,7 +21,7 @@ use crate::{
     tokens::{Kind, TOKENS, Token},
 };
 
-/// A contract to place: name in the bundle, address, constructor arguments.
+/// A contract to place: its name in the bundle, its address, and its constructor arguments.
 pub(super) type Placement = (&'static str, Address, Vec<u8>);
 
 pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
@@ -41,7 +42,7 @@ pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetE
             .map(token),
     );
     place(rpc, bundle, &placements).await?;
-    // these ask their assets for decimals and approve them as they are made
+    // The constructors of these read their assets' decimals and approve them.
     place(rpc, bundle, &super::morpho::placements()).await?;
     place(rpc, bundle, &super::vaults::placements()).await?;
     for stage in super::balancer::placements().into_iter().chain(super::balancer_v3::placements()) {
@@ -95,7 +96,8 @@ fn protocols() -> Vec<Placement> {
     ]
 }
 
-/// PancakeSwap V3. Its deployer, position manager and router are stand-ins, of which no package has the code.
+/// Returns PancakeSwap V3. Its deployer, position manager and router are stand-ins, because no package contains their
+/// code.
 fn pancakeswap(bundle: &Bundle) -> Result<[Placement; 4], DevnetError> {
     let factory = at::PANCAKE_V3_FACTORY.abi_encode();
     Ok([
@@ -137,7 +139,8 @@ pub(super) async fn place(rpc: &Rpc, bundle: &Bundle, placements: &[Placement]) 
     for (name, address, args) in placements {
         let code: Bytes = [initcode(bundle, name)?.as_ref(), args].concat().into();
         set_code(rpc, *address, &code).await?;
-        // a contract is born with this, and what it deploys while it is made is named by it
+        // A contract starts with nonce 1, and the addresses of contracts that its constructor deploys depend on the
+        // nonce.
         rpc.call("anvil_setNonce", json!([address, "0x1"])).await?;
         let call = json!({"from": MAKER, "to": address, "gas": U256::from(15_000_000)});
         let runtime: Bytes = rpc.get("eth_call", json!([call, "latest"])).await?;
@@ -153,7 +156,7 @@ pub(super) async fn place(rpc: &Rpc, bundle: &Bundle, placements: &[Placement]) 
     Ok(())
 }
 
-/// The fee of one basis point was added to the factories by their owners after deployment.
+/// Enables the fee of one basis point, which the factories' owners added after deployment.
 async fn enable_lowest_fee(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     let call = abi::IV3Factory::enableFeeAmountCall {

@@ -1,4 +1,4 @@
-//! Fluid: the liquidity layer, its lending shares, someone who borrows, and pools of collateral, of debt, and of both.
+//! Fluid: the liquidity layer, its fTokens, a borrower, and pools with collateral, with debt, and with both.
 
 use alloy::{
     primitives::{Address, U256, keccak256},
@@ -26,16 +26,16 @@ sol! {
     interface ILendingFactory { function announce(address token, uint256 count, string kind) external; }
 }
 
-/// Native ether, as Fluid writes it.
+/// The address by which Fluid names native ether.
 const ETHER: Address = alloy::primitives::address!("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE");
-/// Hundredths of a percent a year where all of a token is lent.
+/// The annual interest rate of a token that is borrowed completely, in basis points.
 const HIGHEST_RATE: u64 = 1_500;
-/// The part of the interest that the layer keeps, in percent.
+/// The liquidity layer's share of the interest, in percent.
 const LAYER_FEE_PERCENT: u64 = 10;
-/// Seconds in which limits expand.
+/// The time in which limits expand, in seconds.
 const EXPAND_SECONDS: u64 = 12 * 3_600;
 
-/// A share of the layer: symbol, asset, address, and how much of it the maker deposits.
+/// An fToken: its symbol, asset, address, and the maker's deposit in whole tokens.
 struct Share {
     symbol: &'static str,
     asset: &'static str,
@@ -49,10 +49,11 @@ const SHARES: [Share; 3] = [
     Share { symbol: "fWETH", asset: "WETH", address: at::FLUID_FWETH, whole: 1_000_000 },
 ];
 
-/// What everyone else borrows, whole tokens.
+/// The amounts borrowed by accounts other than pools, in whole tokens.
 const BORROWED: [(&str, u64); 3] = [("USDC", 1_600_000_000), ("USDT", 1_200_000_000), ("ETH", 350_000)];
 
-/// A pool: where, of what, what it is charged, how wide, and what the maker puts in and takes out, in whole tokens.
+/// A pool: its address, coins, fee and the protocol's cut of it, how far its range extends to each side in millionths,
+/// its centre, and what the maker deposits and borrows, in whole tokens.
 struct Dex {
     address: Address,
     coins: [&'static str; 2],
@@ -64,7 +65,7 @@ struct Dex {
     loans: [u64; 2],
 }
 
-/// The centre of a pool's range, token 1 in token 0: the pool's own, or that of another contract.
+/// The centre price of a pool's range, token 1 per token 0: stored by the pool, or supplied by another contract.
 enum Centre {
     Stored { numerator: u64, denominator: u64 },
     Told { numerator: u64, denominator: u64 },
@@ -103,7 +104,7 @@ const POOLS: [Dex; 3] = [
     },
 ];
 
-/// Who made the contract that tells a centre: it is the first.
+/// Returns the account that deploys the contract that supplies a centre price, with its first transaction.
 fn deployer() -> Address {
     Address::from_word(keccak256("a deployer of Fluid's centre prices"))
 }
@@ -112,25 +113,25 @@ fn borrower() -> Address {
     Address::from_word(keccak256("a borrower from Fluid"))
 }
 
-/// The token as the layer knows it.
+/// Returns the address by which the liquidity layer knows the token.
 fn coin(symbol: &str) -> Address {
     if symbol == "ETH" { ETHER } else { tokens::by_symbol(symbol).address }
 }
 
-/// Whole tokens in atomic units.
+/// Returns whole tokens in atomic units.
 fn units(symbol: &str, whole: u64) -> U256 {
     let symbol = if symbol == "ETH" { "WETH" } else { symbol };
     tokens::by_symbol(symbol).units(whole)
 }
 
-/// A coefficient of so many bits above an exponent of eight, rounded down.
+/// Packs a value as a coefficient of this many bits above an exponent of eight bits, rounded down.
 fn pack(value: U256, coefficient_bits: usize) -> U256 {
     let exponent = value.bit_len().saturating_sub(coefficient_bits);
     ((value >> exponent) << 8) + U256::from(exponent)
 }
 
 impl Centre {
-    /// With 27 decimals.
+    /// Returns the price with 27 decimals.
     fn price(&self) -> U256 {
         let (Self::Stored { numerator, denominator } | Self::Told { numerator, denominator }) = self;
         U256::from(10).pow(U256::from(27)) * U256::from(*numerator) / U256::from(*denominator)
@@ -138,7 +139,8 @@ impl Centre {
 }
 
 impl Dex {
-    /// `dexVariables2`: sides, fees, range, who tells the centre, how far it may go, how much of a token may be lent.
+    /// Returns `dexVariables2`: whether it has collateral and debt, fees, range, source and bounds of the centre price,
+    /// and the utilization limits of both tokens.
     fn configuration(&self) -> U256 {
         let has = |amounts: [u64; 2]| u64::from(amounts != [0, 0]);
         let told = u64::from(matches!(self.centre, Centre::Told { .. }));
@@ -150,7 +152,7 @@ impl Dex {
             (19, self.cut_percent),
             (27, self.range_millionths),
             (47, self.range_millionths),
-            // the last tenth of the range pulls the centre, for a day
+            // The centre shifts when the price is in the last tenth of the range; a shift takes a day.
             (68, 100),
             (78, 100),
             (88, 86_400),
@@ -164,7 +166,8 @@ impl Dex {
     }
 }
 
-/// What a protocol may do with a token: whether it bears interest, a share that expands, and a limit that is always free, in atomic units.
+/// Returns the limits of a protocol in a token: whether it bears interest, the percentage by which the limit expands,
+/// and the amount that is always available, in atomic units.
 fn supply_word(interest: bool, percent: u64, base: U256) -> U256 {
     U256::from(u64::from(interest))
         | (U256::from(percent * 100) << 162)
@@ -176,7 +179,7 @@ fn loan_word(interest: bool, percent: u64, base: U256) -> U256 {
     supply_word(interest, percent, base) | (pack(base * U256::from(4), 10) << 218)
 }
 
-/// Contracts, in the order in which their constructors run.
+/// Returns the contracts in the order in which their constructors run.
 pub(super) fn placements() -> Vec<Placement> {
     let layer = at::FLUID_LIQUIDITY;
     let mut placements = vec![
@@ -204,7 +207,7 @@ pub(super) fn placements() -> Vec<Placement> {
     placements
 }
 
-/// Lists tokens, lends, borrows, fills pools, and announces them.
+/// Lists tokens, supplies and borrows, fills the pools, and announces them.
 pub(super) async fn fill(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     let layer = at::FLUID_LIQUIDITY;
@@ -225,7 +228,8 @@ pub(super) async fn fill(rpc: &Rpc) -> Result<(), DevnetError> {
         let loan = loan_word(true, 20, units(symbol, whole) * U256::from(2));
         batch.send("letting a borrower in", allow(borrower(), symbol, U256::ZERO, loan)).await?;
     }
-    // free of interest, so that what they pay does not hang on the second as long as their ranges rest
+    // The pools pay no interest, so that a pool's output does not depend on the timestamp while its range does not
+    // shift.
     for dex in POOLS {
         for (k, symbol) in dex.coins.iter().enumerate() {
             let supply = if dex.deposits == [0, 0] {

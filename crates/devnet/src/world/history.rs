@@ -1,7 +1,8 @@
-//! Gives every pool a past: a trade one way, a trade the other way, and back to where it began.
+//! Gives every pool a history: a trade in one direction, one in the other, and one back to its initial price.
 //!
-//! A pool that nobody ever traded in has counters at zero — fees grown, prices accumulated, what lies outside of each tick —
-//! and the first trade pays for making them something. Pools of mainnet have that long behind them, and so gas here is as there.
+//! In a pool without trades, counters such as fee growth, accumulated prices and the values outside of each tick are
+//! zero, and the first trade pays the higher gas of making them nonzero. Mainnet's pools have been traded in long ago.
+//! With this history, gas is the same here as there.
 
 use alloy::primitives::{
     Address, U256,
@@ -18,23 +19,23 @@ use crate::{
     rpc::{Rpc, Tx},
 };
 
-/// How far a V3 pool's price is driven to either side, as a factor.
+/// The factor by which a V3 pool's price is moved to either side.
 const SWING: f64 = 1.5;
-/// The part of a V2 pair's reserves that is traded.
+/// The fraction of a V2 pair's reserves that is traded.
 const PART_OF_RESERVES: f64 = 0.001;
-/// Time from one trade in a pool to the next.
+/// The time between two trades in a pool, in seconds.
 const SECONDS_BETWEEN: u64 = 12;
-/// More than any trade takes: the limit on the price ends it.
+/// An input larger than any trade needs: the price limit ends the trade.
 const PLENTY: U256 = U256::from_limbs([0, 1 << 63, 0, 0]);
 
 /// The contracts that trade for the maker.
 pub(super) const ROUTERS: [Address; 5] =
     [UNISWAP_V2_ROUTER, SUSHI_V2_ROUTER, SWAP_ROUTER, SUSHI_V3_ROUTER, PANCAKE_V3_ROUTER];
 
-/// Trades in every pool: down, up, and back to the price that it was opened at.
+/// Trades in every pool: down, up, and back to its initial price.
 pub(super) async fn trade(rpc: &Rpc, pools: &[OpenPool]) -> Result<(), DevnetError> {
     for leg in [Leg::Down, Leg::Up, Leg::Home] {
-        // Prices accumulate over time: however fast the chain is made, some has to pass between two trades.
+        // Prices accumulate over time, so some time must pass between two trades, however fast the chain is built.
         rpc.call("evm_increaseTime", json!([SECONDS_BETWEEN])).await?;
         for chunk in pools.chunks(16) {
             let mut batch = Batch::new(rpc);
@@ -56,11 +57,11 @@ pub(super) async fn trade(rpc: &Rpc, pools: &[OpenPool]) -> Result<(), DevnetErr
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leg {
-    /// Token 0 in, so that its price falls.
+    /// Sells token 0, so that its price falls.
     Down,
-    /// Token 1 in, to above where it began.
+    /// Sells token 1, until the price is above the initial one.
     Up,
-    /// Token 0 in, to exactly where it began.
+    /// Sells token 0, until the price is exactly the initial one.
     Home,
 }
 
@@ -84,7 +85,7 @@ fn pool_swap(pool: &OpenPool, router: Address, leg: Leg) -> Tx {
     Tx::call(MAKER, router, &ISwapRouter::exactInputSingleCall { params }).gas(10_000_000)
 }
 
-/// A small trade; the last leg is a second one of the first's kind.
+/// Returns a small trade in a V2 pair. The trades down and home each sell half the fraction of the reserves.
 fn pair_swap(pool: &OpenPool, router: Address, leg: Leg) -> Tx {
     let (token_in, token_out) = sides(pool, leg);
     let (reserve0, reserve1) = shape::reserves(&pool.spec, &pool.priced);

@@ -1,4 +1,4 @@
-//! Opens the pools and fills them.
+//! Creates the pools and fills them.
 
 use alloy::primitives::{
     Address, U256,
@@ -18,10 +18,10 @@ use crate::{
     tokens::{self, TOKENS},
 };
 
-/// The seed of every price offset and range.
+/// The seed of all price offsets and ranges.
 const SEED: u64 = 0x0062_7261_6964;
 
-/// A pool on chain, without liquidity yet.
+/// A pool on chain that has no liquidity yet.
 #[derive(Debug, Clone)]
 pub(super) struct OpenPool {
     pub(super) spec: PoolSpec,
@@ -84,7 +84,7 @@ async fn address_of(rpc: &Rpc, pool: &OpenPool) -> Result<Address, DevnetError> 
     }
 }
 
-/// Lets the position managers and the routers take the maker's tokens.
+/// Approves the position managers and the routers for the maker's tokens.
 pub(super) async fn approve(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     for token in TOKENS {
@@ -101,7 +101,7 @@ pub(super) async fn approve(rpc: &Rpc) -> Result<(), DevnetError> {
     batch.mine().await
 }
 
-/// Adds a pool's liquidity, in one block.
+/// Adds a pool's liquidity in one block.
 pub(super) async fn fill(rpc: &Rpc, pool: &OpenPool) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     match pool.spec.venue.position_manager() {

@@ -1,5 +1,6 @@
-//! The vaults of Braid's list that have rules of their own: a stand-in for each, behind a proxy where mainnet has one, with what it stands on,
-//! and filled so that time moves its price. What runs for a week on mainnet runs for a century here, since the world is made long before it is used.
+//! The listed vaults that have special rules: a stand-in for each, behind a proxy where mainnet has one, with the
+//! contracts that it depends on. They are filled so that their prices change with time. Periods that last a week on
+//! mainnet last a century here, since the world is built long before it is used.
 
 use alloy::{
     primitives::{Address, Bytes, U256, address, bytes},
@@ -49,35 +50,36 @@ sol! {
     }
 }
 
-/// MakerDAO's books, who owes what is made for everybody, and what makes of them DAI and USDS. Source: chainlog `MCD_VAT`, `MCD_VOW`,
-/// `MCD_JOIN_DAI`, `USDS_JOIN`.
+/// MakerDAO's vat and vow, and the joins that mint DAI and USDS. Source: chainlog `MCD_VAT`, `MCD_VOW`, `MCD_JOIN_DAI`,
+/// `USDS_JOIN`.
 const VAT: Address = address!("35D1b3F3D7966A1DFe207aa4514C12a259A0492B");
 const VOW: Address = address!("A950524441892A31ebddF91d3cEEFa04Bf454466");
 const DAI_JOIN: Address = address!("9759A6Ac90977b93B58547b4A71c78317f391A28");
 const USDS_JOIN: Address = address!("3C0f895007CA717Aa01c8693e59DF1e8C3777FEB");
-/// Sky's exchanges of USDC, for DAI and for USDS, and where their USDC lies. Source: chainlog `MCD_LITE_PSM_USDC_A`,
-/// `WRAPPER_USDS_LITE_PSM_USDC_A`, `MCD_LITE_PSM_USDC_A_POCKET`.
+/// Sky's PSMs, which exchange USDC for DAI and for USDS, and the pocket that holds their USDC. Source: chainlog
+/// `MCD_LITE_PSM_USDC_A`, `WRAPPER_USDS_LITE_PSM_USDC_A`, `MCD_LITE_PSM_USDC_A_POCKET`.
 const LITE_PSM: Address = address!("f6e72Db5454dd049d0788e411b06CfAF16853042");
 const USDS_PSM: Address = address!("A188EEC8F81263234dA3622A406892F3D630f98c");
 const POCKET: Address = address!("37305B1cD40574E4C5Ce33f8e8306Be057fD7341");
-/// Resolv's token that grows. Source: `WstUSR.stUSRAddress`.
+/// Resolv's rebasing token, which wstUSR wraps. Source: `WstUSR.stUSRAddress`.
 const STUSR: Address = address!("6c8984bc7DBBeDAf4F6b2FD766f16eBB7d10AAb4");
-/// Where Frankencoin saves, and what it pays interest from. Source: `SavingsVaultZCHF_2.savings`, Frankencoin's list of addresses.
+/// Frankencoin's savings contract and the reserve that pays its interest. Source: `SavingsVaultZCHF_2.savings`,
+/// Frankencoin's list of addresses.
 const ZCHF_SAVINGS: Address = address!("27d9AD987BdE08a0d083ef7e0e4043C857A17B38");
 const ZCHF_RESERVE: Address = address!("1bA26788dfDe592fec8bcB0Eaff472a42BE341B2");
 
 /// A century, in seconds.
 const CENTURY: u32 = 3_155_760_000;
-/// What a rate stores at first, and what it grows by in a second: four percent a year, in ray.
+/// The initial value of a rate accumulator and its growth per second, four percent a year, in ray.
 const RATE_RAY: u128 = 1_090_000_000_000_000_000_000_000_000;
 const FOUR_PERCENT_RAY: u128 = 1_000_000_001_243_680_656_318_820_312;
-/// The most that sFRAX hands out in a second, of one whole unit: ten percent a year, in wad.
+/// The maximum reward that sFRAX distributes per second and whole token: ten percent a year, in wad.
 const MOST_FRAX_WAD: u64 = 3_170_979_198;
-/// A year's interest in Frankencoin's savings, in parts of a million, and in Aave's, in parts of ten thousand.
+/// The annual interest of Frankencoin's savings, in millionths, and of Aave's savings, in basis points.
 const ZCHF_RATE_PPM: u32 = 35_000;
 const GHO_RATE_BIPS: u16 = 425;
 
-/// The vaults and what is deposited in each, in millions of the asset.
+/// The vaults and their deposits, in millions of whole assets.
 const DEPOSITS: [(&str, &str, u64); 10] = [
     ("USDS", "sUSDS", 2_000),
     ("USDC", "spUSDC", 1_500),
@@ -99,12 +101,12 @@ fn millions(symbol: &str, count: u64) -> U256 {
     tokens::by_symbol(symbol).units(count * 1_000_000)
 }
 
-/// Where a proxy's code lies: addresses of ours.
+/// Returns the address of a proxy's implementation, which is our own.
 fn code(place: u8) -> Address {
     Address::left_padding_from(&[0x11, 0x57, 0xed, place])
 }
 
-/// What stands for itself, in the order in which constructors ask each other.
+/// Returns the contracts without proxies, in the order in which their constructors call each other.
 fn foundations() -> [Vec<Placement>; 2] {
     let usdc = at("USDC");
     let first = vec![
@@ -133,12 +135,12 @@ fn foundations() -> [Vec<Placement>; 2] {
     [first, second]
 }
 
-/// Proxies, of which the second stage asks the first.
+/// Returns the proxies in two stages. Those of the second call those of the first.
 fn proxies() -> [Vec<Placement>; 2] {
     let upgradeable = |address: Address, place: u8, begin: Vec<u8>| -> Placement {
         ("OpenZeppelinProxy", address, (code(place), Bytes::from(begin)).abi_encode_params())
     };
-    // of a proxy whose owner is its administrator's
+    // A proxy whose admin is a contract that the maker owns.
     let transparent = |address: Address, place: u8, begin: Vec<u8>| -> Placement {
         ("TransparentProxy", address, (code(place), MAKER, Bytes::from(begin)).abi_encode_params())
     };
@@ -160,16 +162,17 @@ fn proxies() -> [Vec<Placement>; 2] {
     [first, second]
 }
 
-/// Code that calls another's in its own name. Source: EIP-1167.
+/// Returns the code of a minimal proxy. Source: EIP-1167.
 fn clone_of(other: Address) -> Bytes {
     [bytes!("363d3d373d3d3d363d73").as_ref(), other.as_slice(), bytes!("5af43d82803e903d91602b57fd5bf3").as_ref()]
         .concat()
         .into()
 }
 
-/// Places everything, fills it, and trades a little, so that every word has been written before.
+/// Places the contracts, fills them, and makes a few deposits and redemptions, so that every storage word has been
+/// written before.
 pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
-    // a cycle's reward is what lies there as the cycle begins
+    // The reward of a cycle is the vault's surplus balance when the cycle begins.
     pay(rpc, &[("FRAX", at("sFRAX"), 5_000), ("frxETH", at("sfrxETH"), 2)]).await?;
     let [first, second] = foundations();
     let [proxies, others] = proxies();
@@ -184,7 +187,7 @@ pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError>
     visit(rpc).await
 }
 
-/// What interest and exchanges are paid from, in millions.
+/// The balances from which interest and exchanges are paid, in millions.
 const STOCK: [(&str, Address, u64); 5] = [
     ("DAI", DAI_JOIN, 2_000),
     ("DAI", LITE_PSM, 3_000),
@@ -193,9 +196,9 @@ const STOCK: [(&str, Address, u64); 5] = [
     ("ZCHF", ZCHF_RESERVE, 3_000),
 ];
 
-/// Internal dai of each join, in millions.
+/// The internal dai of each join, in millions.
 const BACKING: u64 = 10_000;
-/// What sUSDf gives and what sUSG locks for a century, in millions.
+/// The reward of sUSDf and the profit that sUSG unlocks, each over a century, in millions.
 const REWARD: u64 = 5_000;
 
 async fn pay(rpc: &Rpc, payments: &[(&str, Address, u64)]) -> Result<(), DevnetError> {
@@ -236,7 +239,7 @@ async fn fill(rpc: &Rpc) -> Result<(), DevnetError> {
     batch.mine().await
 }
 
-/// Rewards that go on, and what interest is paid from.
+/// Starts the rewards that go on, and pays in what interest is paid from.
 async fn grow(rpc: &Rpc) -> Result<(), DevnetError> {
     pay(rpc, &[("USR", STUSR, 100), ("USDC", at("spUSDC"), 300), ("GHO", at("sGHO"), 1_000)]).await?;
     let mut batch = Batch::new(rpc);
@@ -247,7 +250,7 @@ async fn grow(rpc: &Rpc) -> Result<(), DevnetError> {
     batch.mine().await
 }
 
-/// A deposit and, where holders need not wait, a redemption, a block later.
+/// Makes a deposit in each vault, 12 seconds later, and a redemption where holders need not wait.
 async fn visit(rpc: &Rpc) -> Result<(), DevnetError> {
     rpc.call("evm_increaseTime", json!([12])).await?;
     let mut batch = Batch::new(rpc);

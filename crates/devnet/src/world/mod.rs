@@ -1,4 +1,4 @@
-//! Builds the world on an empty node: contracts, tokens, pools, the taker's purse.
+//! Builds the world on an empty node: contracts, tokens, pools, and the taker's balances.
 
 mod aave;
 mod balancer;
@@ -26,26 +26,27 @@ use crate::{
     tokens::Kind,
 };
 
-/// The timestamp of the world's first block, in unix seconds: early enough to be in the past on any clock that works.
+/// The timestamp of the world's first block, in Unix seconds. It is in the past on every correct clock.
 pub(crate) const BIRTH: u64 = 1_735_689_600;
 
-/// Gas limit of a block while the world is made.
+/// The gas limit of a block while the world is built.
 pub(crate) const BLOCK_GAS_UNITS: u64 = 1_000_000_000;
 
-/// Gas limit of a block afterwards, as on mainnet.
+/// The gas limit of a block afterwards, as on mainnet.
 const USUAL_BLOCK_GAS_UNITS: u64 = 60_000_000;
 
-/// What is told while the world is made: parts done, parts in all, and what is being done.
+/// A callback that receives the progress of the build: the number of completed parts, the number of all parts, and the
+/// current work.
 pub type Progress = std::sync::Arc<dyn Fn(usize, usize, &str) + Send + Sync>;
 
-/// Dollars' worth of each token that is made at the start.
+/// The initial supply of each token, in dollars.
 const SUPPLY_USD: f64 = 20e9;
-/// Dollars' worth of each token that the taker holds.
+/// The taker's balance of each token, in dollars.
 const TAKER_USD: f64 = 1e9;
-/// Dollars' worth of each pool's share that the taker holds.
+/// The taker's balance of each pool's share token, in dollars.
 const TAKER_SHARES_USD: f64 = 1e7;
 
-/// Makes everything, on a node that mines only when told to.
+/// Builds everything, on a node that mines only by request.
 pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Result<(), DevnetError> {
     let report = |done: usize, what: &str| progress(done, 5 + pools::POOLS.len(), what);
     report(0, "placing contracts and tokens at their mainnet addresses");
@@ -82,13 +83,13 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     Ok(())
 }
 
-/// Sets an account's ether.
+/// Sets an account's ether balance.
 async fn purse(rpc: &Rpc, owner: Address, ether: u64) -> Result<(), DevnetError> {
     let wei = U256::from(ether) * U256::from(10).pow(U256::from(18));
     rpc.call("anvil_setBalance", json!([owner, wei])).await.map(|_| ())
 }
 
-/// Wraps some of the maker's ether.
+/// Wraps part of the maker's ether.
 async fn wrap(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     let wrap = crate::abi::IErc20::depositCall {};
@@ -98,7 +99,7 @@ async fn wrap(rpc: &Rpc) -> Result<(), DevnetError> {
     batch.mine().await
 }
 
-/// Pays the taker its share of every token.
+/// Transfers the taker its balance of every token.
 async fn fund_taker(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     for token in crate::tokens::TOKENS {

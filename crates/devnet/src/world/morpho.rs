@@ -1,4 +1,4 @@
-//! Morpho Blue: its own code, three markets of dollars that a vault lends to, and who borrows there.
+//! Morpho Blue with its own code, three USDC markets that a vault lends to, and their borrower.
 
 use alloy::{
     primitives::{Address, Bytes, U256, keccak256},
@@ -27,7 +27,7 @@ sol! {
     function setCap(MarketParams params, uint184 cap) external;
 }
 
-/// A market's collateral, what the vault may lend there, and what is borrowed, in whole units and dollars.
+/// A market: its collateral in whole tokens, the vault's cap for it, and the amount borrowed, both in dollars.
 struct Market {
     collateral: &'static str,
     collateral_units: u64,
@@ -35,14 +35,14 @@ struct Market {
     borrowed_usd: u64,
 }
 
-/// Below target, above target, and nearly idle.
+/// Utilization below the target, above the target, and nearly zero.
 const MARKETS: [Market; 3] = [
     Market { collateral: "WBTC", collateral_units: 20_000, cap_usd: 1_000_000_000, borrowed_usd: 750_000_000 },
     Market { collateral: "wstETH", collateral_units: 400_000, cap_usd: 900_000_000, borrowed_usd: 830_000_000 },
     Market { collateral: "WETH", collateral_units: 20_000, cap_usd: 2_000_000_000, borrowed_usd: 20_000_000 },
 ];
 
-/// What a borrower may owe of its collateral's worth, in hundredths.
+/// The liquidation loan-to-value ratio, in percent.
 const LLTV_PERCENT: u64 = 86;
 
 const WAD: u64 = 1_000_000_000_000_000_000;
@@ -58,7 +58,8 @@ impl Market {
         }
     }
 
-    /// Twice what is borrowed for what is put up: dollars' atomic units for one of the collateral, with 36 decimals.
+    /// Returns the oracle's price, at which the collateral is worth twice the loans: atomic units of USDC per atomic
+    /// unit of the collateral, with 36 decimals.
     fn price(&self) -> U256 {
         let scale = U256::from(10).pow(U256::from(36));
         dollars(2 * self.borrowed_usd) * scale / self.put_up()
@@ -77,12 +78,12 @@ fn dollars(whole: u64) -> U256 {
     U256::from(whole) * U256::from(1_000_000_u64)
 }
 
-/// The parameters of the markets, in their order.
+/// Returns the parameters of the markets, in the order of [`MARKETS`].
 pub(super) fn market_params() -> [MarketParams; 3] {
     MARKETS.map(|market| market.params())
 }
 
-/// Morpho Blue, whose owner is the maker, its curve, and who tells the price of each collateral.
+/// Returns Morpho Blue, which the maker owns, its interest rate model, and the oracle of each collateral.
 pub(super) fn placements() -> Vec<Placement> {
     let mut placements = vec![
         ("MorphoBlue", at::MORPHO_BLUE, MAKER.abi_encode()),
@@ -92,7 +93,7 @@ pub(super) fn placements() -> Vec<Placement> {
     placements
 }
 
-/// Opens the markets and lets the vault lend to them.
+/// Creates the markets and lets the vault lend to them.
 pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     let irm = enableIrmCall { irm: at::ADAPTIVE_CURVE_IRM };
@@ -111,7 +112,7 @@ pub(super) async fn open(rpc: &Rpc) -> Result<(), DevnetError> {
     batch.mine().await
 }
 
-/// Borrows what the vault lent.
+/// Borrows from the markets after the vault has lent to them.
 pub(super) async fn borrow(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     for market in MARKETS {

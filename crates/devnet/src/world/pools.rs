@@ -1,9 +1,9 @@
-//! The pools of the local chain: which pairs, where, at what fee, how deep.
+//! The pools of the local chain: pair, protocol, fee and depth.
 
 use crate::addresses;
 use alloy::primitives::Address;
 
-/// Where a pool lives.
+/// The protocol that a pool belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Venue {
     /// Uniswap V2: 0.3%.
@@ -19,7 +19,7 @@ pub enum Venue {
 }
 
 impl Venue {
-    /// The factory's address.
+    /// Returns the factory's address.
     #[must_use]
     pub const fn factory(self) -> Address {
         match self {
@@ -31,7 +31,7 @@ impl Venue {
         }
     }
 
-    /// The contract through which V3 positions are made; `None` for V2.
+    /// Returns the contract that creates V3 positions; `None` for V2.
     #[must_use]
     pub const fn position_manager(self) -> Option<Address> {
         match self {
@@ -43,27 +43,27 @@ impl Venue {
     }
 }
 
-/// How far the prices of a pair wander, which shapes the ranges of V3 positions.
+/// How far the price of a pair moves, which decides the ranges of V3 positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
-    /// Two names for nearly the same value: ranges of a tenth of a percent to five percent.
+    /// Two tokens of nearly the same value: ranges of a tenth of a percent to five percent.
     Pegged,
-    /// Everything else: ranges of a percent to the whole line.
+    /// All other pairs: ranges of a percent to the full range.
     Free,
 }
 
-/// One pool to make.
+/// A pool to create.
 #[derive(Debug, Clone, Copy)]
 pub struct PoolSpec {
-    /// Where.
+    /// The protocol.
     pub venue: Venue,
-    /// The pair's symbols, in no particular order.
+    /// The symbols of both tokens, in any order.
     pub pair: (&'static str, &'static str),
-    /// Fee in hundredths of a basis point; 3000 on V2.
+    /// The fee in hundredths of a basis point; 3000 for V2.
     pub fee_pips: u32,
-    /// Value of both sides, in thousands of dollars.
+    /// The value of both sides together, in thousands of dollars.
     pub depth_kusd: u32,
-    /// How far the pair's prices wander.
+    /// How far the price of the pair moves.
     pub spread: Spread,
 }
 
@@ -91,32 +91,32 @@ const fn at_pancake(spec: PoolSpec) -> PoolSpec {
     PoolSpec { venue: Venue::PancakeV3, ..spec }
 }
 
-/// Every pool. Hubs first, then the long tail.
+/// Every pool: the most traded first, then the long tail.
 #[rustfmt::skip]
 pub const POOLS: &[PoolSpec] = &[
-    // ether against dollars, at every fee and venue
+    // Ether against dollars, at every fee and protocol.
     v3("USDC", "WETH", 100, 2_000), v3("USDC", "WETH", 500, 90_000), v3("USDC", "WETH", 3_000, 45_000), v3("USDC", "WETH", 10_000, 3_000),
     v3("WETH", "USDT", 100, 1_500), v3("WETH", "USDT", 500, 30_000), v3("WETH", "USDT", 3_000, 25_000), v3("WETH", "USDT", 10_000, 800),
     v3("DAI", "WETH", 500, 5_000), v3("DAI", "WETH", 3_000, 8_000),
     at_sushi(v3("USDC", "WETH", 500, 1_200)), at_sushi(v3("WETH", "USDT", 500, 700)), at_sushi(v3("USDC", "WETH", 3_000, 400)),
     v2("USDC", "WETH", 30_000), v2("WETH", "USDT", 22_000), v2("DAI", "WETH", 9_000),
     sushi("USDC", "WETH", 5_000), sushi("WETH", "USDT", 3_500), sushi("DAI", "WETH", 2_500),
-    // bitcoin
+    // Bitcoin.
     v3("WBTC", "WETH", 500, 50_000), v3("WBTC", "WETH", 3_000, 70_000), v3("WBTC", "WETH", 10_000, 900),
     v3("WBTC", "USDC", 500, 6_000), v3("WBTC", "USDC", 3_000, 15_000),
     v3("WBTC", "USDT", 500, 4_000), v3("WBTC", "USDT", 3_000, 9_000),
     v2("WBTC", "WETH", 6_000), v2("WBTC", "USDC", 700), sushi("WBTC", "WETH", 4_500), at_sushi(v3("WBTC", "WETH", 500, 1_000)),
     peg("WBTC", "cbBTC", 100, 9_000), v3("cbBTC", "USDC", 500, 8_000), v3("cbBTC", "WETH", 500, 4_000), v3("cbBTC", "WETH", 3_000, 1_000),
-    // dollars against dollars
+    // Dollars against dollars.
     peg("USDC", "USDT", 100, 40_000), peg("USDC", "USDT", 500, 4_000), peg("DAI", "USDC", 100, 25_000), peg("DAI", "USDC", 500, 3_000),
     peg("DAI", "USDT", 100, 6_000), at_sushi(peg("USDC", "USDT", 100, 900)), v2("USDC", "USDT", 2_000), v2("DAI", "USDC", 1_500), sushi("DAI", "USDC", 300),
-    // staked ether
+    // Staked ether.
     peg("wstETH", "WETH", 100, 22_000), peg("wstETH", "WETH", 500, 2_500), peg("rETH", "WETH", 100, 5_000), peg("rETH", "WETH", 500, 1_500), v3("wstETH", "USDC", 500, 800),
-    // the long tail: dollars
+    // The long tail: dollars.
     peg("FRAX", "USDC", 100, 4_000), peg("FRAX", "USDC", 500, 1_500), peg("FRAX", "USDT", 500, 400), peg("LUSD", "USDC", 500, 900), v3("LUSD", "WETH", 3_000, 250),
     peg("GUSD", "USDC", 500, 800), v3("GUSD", "WETH", 3_000, 150), peg("EURS", "USDC", 500, 900), peg("PYUSD", "USDC", 100, 2_500),
     peg("USDe", "USDT", 100, 6_000), peg("USDe", "USDC", 100, 2_000), peg("sUSDe", "USDT", 100, 3_000), peg("sUSDe", "USDe", 100, 1_000), v2("FRAX", "WETH", 600),
-    // the long tail: everything else
+    // The long tail: everything else.
     v3("LINK", "WETH", 500, 1_000), v3("LINK", "WETH", 3_000, 9_000), v3("LINK", "USDC", 3_000, 900), v2("LINK", "WETH", 2_000), sushi("LINK", "WETH", 800),
     v3("UNI", "WETH", 500, 500), v3("UNI", "WETH", 3_000, 7_000), v3("UNI", "USDC", 3_000, 400), v2("UNI", "WETH", 2_500), sushi("UNI", "WETH", 200),
     v3("MKR", "WETH", 3_000, 4_000), v3("MKR", "WETH", 10_000, 600), v2("MKR", "WETH", 1_000), v2("MKR", "DAI", 250),
@@ -127,10 +127,10 @@ pub const POOLS: &[PoolSpec] = &[
     v3("SHIB", "WETH", 3_000, 2_000), v3("SHIB", "WETH", 10_000, 400), v2("SHIB", "WETH", 6_000), sushi("SHIB", "WETH", 600),
     v3("COMP", "WETH", 3_000, 1_200), v2("COMP", "WETH", 300), sushi("COMP", "WETH", 150),
     v3("ENS", "WETH", 3_000, 1_000), v2("ENS", "WETH", 250),
-    // what the vaults of the list take
+    // The assets of listed vaults.
     peg("USDS", "USDC", 100, 3_000), peg("frxETH", "WETH", 500, 2_000), peg("USDf", "USDT", 100, 1_500), peg("USR", "USDC", 100, 1_500),
     peg("GHO", "USDC", 500, 2_000), v3("ZCHF", "USDC", 500, 800), peg("USG", "USDC", 500, 600),
-    // PancakeSwap, at each of its fees
+    // PancakeSwap, at each of its fees.
     at_pancake(peg("USDC", "USDT", 100, 1_500)), at_pancake(v3("WETH", "USDT", 500, 1_200)), at_pancake(v3("USDC", "WETH", 2_500, 300)),
     at_pancake(v3("WBTC", "WETH", 2_500, 900)), at_pancake(v3("LINK", "WETH", 10_000, 120)),
 ];

@@ -1,11 +1,12 @@
-//! Where a pool's price and liquidity go. Floating point: these are choices, not amounts that anyone is promised.
+//! Chooses the prices and the liquidity of pools. Floating point is allowed here, because these are choices, not
+//! amounts that anyone is promised.
 
 use alloy::primitives::{U256, aliases::U160};
 
 use super::pools::{PoolSpec, Spread};
 use crate::tokens::Token;
 
-/// A deterministic stream of numbers (`SplitMix64`), so that every build makes the same market.
+/// A deterministic random number generator (`SplitMix64`), so that every build creates the same market.
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(u64);
 
@@ -14,7 +15,7 @@ impl Dice {
         Self(seed)
     }
 
-    /// Uniform in −1 … 1.
+    /// Returns a number that is uniformly distributed in −1 … 1.
     #[allow(clippy::cast_precision_loss, reason = "53 bits fit a double exactly")]
     pub(crate) fn roll(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -25,16 +26,16 @@ impl Dice {
     }
 }
 
-/// A pool's two tokens in the order of their addresses, and its price.
+/// The two tokens of a pool in the order of their addresses, and its price.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Priced {
     pub(crate) token0: &'static Token,
     pub(crate) token1: &'static Token,
-    /// Atomic units of token 1 for one atomic unit of token 0.
+    /// The price: atomic units of token 1 per atomic unit of token 0.
     pub(crate) price: f64,
 }
 
-/// One V3 position to make: its range and what is put in, in atomic units.
+/// A V3 position to create: its range and the amounts put in, in atomic units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Position {
     pub(crate) tick_lower: i32,
@@ -43,8 +44,8 @@ pub(crate) struct Position {
     pub(crate) amount1: f64,
 }
 
-/// Each pool's price is off by less than half its fee, and by no more than six basis points: prices differ, and yet no
-/// round trip earns money.
+/// Returns the tokens of a pool and its price. Each pool's price differs from the market's by less than half its fee
+/// and by at most six basis points. So prices differ, but no round trip earns money.
 pub(crate) fn price(spec: &PoolSpec, a: &'static Token, b: &'static Token, dice: &mut Dice) -> Priced {
     let (token0, token1) = if a.address < b.address { (a, b) } else { (b, a) };
     let largest_bps = (f64::from(spec.fee_pips) / 100.0 * 0.45).min(6.0);
@@ -52,30 +53,31 @@ pub(crate) fn price(spec: &PoolSpec, a: &'static Token, b: &'static Token, dice:
     Priced { token0, token1, price: unit_usd(token0) / unit_usd(token1) * off }
 }
 
-/// Dollars for one atomic unit.
+/// Returns the price of one atomic unit, in dollars.
 fn unit_usd(token: &Token) -> f64 {
     token.price_usd / 10_f64.powi(i32::from(token.decimals))
 }
 
-/// Both sides of a V2 pool in atomic units, of equal value at the pool's price.
+/// Returns both reserves of a V2 pool in atomic units. They have equal value at the pool's price.
 pub(crate) fn reserves(spec: &PoolSpec, priced: &Priced) -> (f64, f64) {
     let amount0 = f64::from(spec.depth_kusd) * 500.0 / unit_usd(priced.token0);
     (amount0, amount0 * priced.price)
 }
 
-/// Widths (as factors of the price) and shares of a pool's value, from the widest range to the narrowest.
+/// Ranges around the price: the width as a factor of the price, and the share of the pool's value, from the widest
+/// range to the narrowest.
 #[rustfmt::skip]
 const FREE: &[(f64, f64)] = &[
     (40.0, 0.08), (1.9, 0.13), (1.35, 0.19), (1.14, 0.19), (1.05, 0.14), (1.018, 0.09), (1.007, 0.04), (1.003, 0.02),
 ];
 const PEGGED: &[(f64, f64)] =
     &[(1.9, 0.04), (1.05, 0.10), (1.012, 0.18), (1.004, 0.26), (1.0015, 0.22), (1.0006, 0.06)];
-/// Ranges that lie wholly beside the price: where they begin and end, and their share.
+/// Ranges entirely beside the price: the two ends as factors of the price, and the share of the pool's value.
 const FREE_BESIDE: &[(f64, f64, f64)] =
     &[(1.0015, 1.006, 0.02), (1.004, 1.03, 0.03), (1.01, 1.06, 0.04), (1.1, 1.4, 0.03)];
 const PEGGED_BESIDE: &[(f64, f64, f64)] = &[(1.0003, 1.001, 0.03), (1.001, 1.003, 0.05), (1.004, 1.02, 0.06)];
 
-/// The positions of a V3 pool: nested ranges around the price, each a little off centre, and ranges beside it.
+/// Returns the positions of a V3 pool: nested ranges around the price, each a little off centre, and ranges beside it.
 pub(crate) fn positions(spec: &PoolSpec, priced: &Priced, dice: &mut Dice) -> Vec<Position> {
     let (around, beside) = match spec.spread {
         Spread::Free => (FREE, FREE_BESIDE),
@@ -95,12 +97,13 @@ pub(crate) fn positions(spec: &PoolSpec, priced: &Priced, dice: &mut Dice) -> Ve
     made
 }
 
-/// A factor whose distance from one varies by up to a quarter.
+/// Returns a factor whose distance from one is changed by up to a quarter.
 fn jitter(factor: f64, dice: &mut Dice) -> f64 {
     1.0 + (factor - 1.0) * (1.0 + dice.roll() / 4.0)
 }
 
-/// A range of prices as a position worth `usd`; `None` when the tick spacing leaves no room.
+/// Returns a position worth `usd` over a range of prices; `None` if it would hold less than one atomic unit of each
+/// token.
 fn position(spec: &PoolSpec, priced: &Priced, lowest: f64, highest: f64, usd: f64) -> Option<Position> {
     let spacing = tick_spacing(spec.fee_pips);
     let (tick_lower, tick_upper) = (tick_at(lowest, spacing), tick_at(highest, spacing));
@@ -113,7 +116,7 @@ fn position(spec: &PoolSpec, priced: &Priced, lowest: f64, highest: f64, usd: f6
     (amount0 >= 1.0 || amount1 >= 1.0).then_some(Position { tick_lower, tick_upper, amount0, amount1 })
 }
 
-/// The spacing that the factory ties to a fee.
+/// Returns the tick spacing that the factory assigns to a fee.
 pub(crate) const fn tick_spacing(fee_pips: u32) -> i32 {
     match fee_pips {
         100 => 1,
@@ -128,7 +131,7 @@ fn sqrt_at(tick: i32) -> f64 {
     1.0001_f64.powf(f64::from(tick) / 2.0)
 }
 
-/// The usable tick nearest to a price.
+/// Returns the usable tick nearest to a price.
 #[allow(clippy::cast_possible_truncation, reason = "clamped to the range of ticks")]
 fn tick_at(price: f64, spacing: i32) -> i32 {
     let limit = 887_272 / spacing;
@@ -136,7 +139,8 @@ fn tick_at(price: f64, spacing: i32) -> i32 {
     step.clamp(-limit, limit) * spacing
 }
 
-/// A whole number from a float: exact for what a double holds, rounded down, never negative.
+/// Converts a float to an integer: rounded down, exact for any float that is a whole number, and zero for negative
+/// ones.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the mantissa fits 53 bits and is positive")]
 pub(crate) fn whole(value: f64) -> U256 {
     if !value.is_finite() || value < 1.0 {
@@ -147,7 +151,7 @@ pub(crate) fn whole(value: f64) -> U256 {
     U256::from(mantissa) << exponent.unsigned_abs()
 }
 
-/// A price as the square root that a V3 pool is initialised with, in 64.96 fixed point.
+/// Returns the square root of a price in 64.96 fixed point, by which a V3 pool is initialised.
 pub(crate) fn sqrt_price_x96(price: f64) -> U160 {
     whole(price.sqrt() * 2_f64.powi(96)).to::<U160>()
 }

@@ -1,4 +1,5 @@
-//! A Vault V2 of dollars: two adapters, one of Morpho Blue's markets and one of the MetaMorpho vault, and a little that is idle.
+//! A Vault V2 of USDC with two adapters, one for Morpho Blue's markets and one for the MetaMorpho vault, and a small
+//! idle balance.
 
 use alloy::{
     primitives::{Address, Bytes, U256, aliases::U96, keccak256},
@@ -29,7 +30,8 @@ sol! {
 const WAD: u128 = 1_000_000_000_000_000_000;
 const YEAR_SECONDS: u128 = 365 * 86_400;
 
-/// What goes to each market, and to the MetaMorpho vault, in dollars; the last market takes deposits.
+/// The amounts lent to each market, deposited in the MetaMorpho vault, and left idle, in dollars. New deposits go to
+/// the last market.
 const LENT_USD: [u64; 3] = [400_000_000, 300_000_000, 1_500_000_000];
 const IN_VAULT_USD: u64 = 200_000_000;
 const IDLE_USD: u64 = 40_000_000;
@@ -43,7 +45,7 @@ fn dollars(whole: u64) -> U256 {
     U256::from(whole) * U256::from(1_000_000_u64)
 }
 
-/// The vault and its factory.
+/// Returns the vault and its factory.
 pub(super) fn vault_placements() -> Vec<Placement> {
     let usdc = tokens::by_symbol("USDC").address;
     let names = ("Vault V2 of USDC (stand-in)".to_owned(), "v2USDC".to_owned());
@@ -53,7 +55,7 @@ pub(super) fn vault_placements() -> Vec<Placement> {
     ]
 }
 
-/// The adapters, which ask their vault for its asset as they are made; Morpho's contracts are there.
+/// Returns the adapters, whose constructors ask their vault for its asset. Morpho's contracts must be placed already.
 pub(super) fn adapter_placements() -> Vec<Placement> {
     let [markets, inner] = adapters();
     vec![
@@ -96,7 +98,7 @@ pub(super) async fn fill(rpc: &Rpc) -> Result<(), DevnetError> {
     let [_, _, liquid] = &params;
     let call = setLiquidityAdapterAndDataCall { adapter: markets, data: liquid.abi_encode().into() };
     batch.send("where deposits go", Tx::call(MAKER, vault, &call).gas(1_000_000)).await?;
-    // up to a fifth a year, a tenth of gains, and a hundredth of everything
+    // A maximum rate of 20 percent a year, a performance fee of 10 percent, and a management fee of 1 percent a year.
     let call = setRatesCall {
         maxRate: u64::try_from(WAD / 5 / YEAR_SECONDS).unwrap_or_default(),
         performanceFee: U96::from(WAD / 10),

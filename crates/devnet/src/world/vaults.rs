@@ -1,4 +1,4 @@
-//! Vaults and staked ether: what is placed where, and how it is filled. Morpho's markets are there.
+//! Vaults and staked ether: where they are placed and how they are filled. Morpho's markets must be placed already.
 
 use alloy::{
     primitives::{Address, U256},
@@ -22,10 +22,10 @@ sol! {
     function announce(address vault) external;
 }
 
-/// Ten to the eighteenth.
+/// 10¹⁸.
 const WAD: u64 = 1_000_000_000_000_000_000;
 
-/// What the pot stores at first, and what it grows by in a second: five percent a year, in ray.
+/// The pot's initial rate accumulator and its growth per second, five percent a year, in ray.
 const POT_RATE_RAY: [u64; 2] = [1_100_000_000, 0];
 const FIVE_PERCENT_RAY: u128 = 1_000_000_001_547_125_957_863_212_448;
 
@@ -37,7 +37,7 @@ fn dollars(whole: u64) -> U256 {
     U256::from(whole) * U256::from(1_000_000_u64)
 }
 
-/// Contracts, in the order in which their constructors run.
+/// Returns the contracts in the order in which their constructors run.
 pub(super) fn placements() -> Vec<Placement> {
     let symbol = |symbol| tokens::by_symbol(symbol).address;
     let pot_rate = U256::from(POT_RATE_RAY[0]) * U256::from(WAD);
@@ -65,7 +65,7 @@ pub(super) fn placements() -> Vec<Placement> {
     ]
 }
 
-/// Puts into every vault what its shares stand for, and announces Morpho's.
+/// Puts the assets that back the shares into every vault, and announces Morpho's.
 pub(super) async fn fill(rpc: &Rpc) -> Result<(), DevnetError> {
     let symbol = |symbol| tokens::by_symbol(symbol).address;
     let (usdc, dai, usde) = (symbol("USDC"), symbol("DAI"), symbol("USDe"));
@@ -76,7 +76,7 @@ pub(super) async fn fill(rpc: &Rpc) -> Result<(), DevnetError> {
     let approve = |token: Address, spender: Address| {
         Tx::call(MAKER, token, &IErc20::approveCall { spender, value: U256::MAX }).gas(100_000)
     };
-    // 1.2 stETH for each wrapped one, and a little more
+    // 1.2 stETH for each wstETH, and one more.
     batch.send("backing wstETH", pay(at::STETH, at::WSTETH, ether(6_720_001))).await?;
     batch.send("backing sDAI", pay(dai, at::SDAI, ether(4_000_000_000))).await?;
     batch.send("backing sUSDe", pay(usde, at::SUSDE, ether(4_760_000_000))).await?;

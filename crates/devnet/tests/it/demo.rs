@@ -1,4 +1,5 @@
-//! The demo as a person meets it: one command, a swap in a second terminal, and nothing left behind.
+//! Tests of the demo from a user's side: one command starts it, swaps run in a second process, and nothing is left
+//! afterwards.
 
 use std::{
     collections::BTreeSet,
@@ -10,7 +11,7 @@ use std::{
 
 const DEVNET: &str = env!("CARGO_BIN_EXE_braid-devnet");
 
-/// The service's binary, beside the demo's; built first where only this crate's tests are run.
+/// Returns the path of the service's binary beside the demo's. Builds it first when only this crate's tests are run.
 fn braid() -> PathBuf {
     let path = PathBuf::from(DEVNET).with_file_name("braid");
     if !path.is_file() {
@@ -29,18 +30,18 @@ struct Demo {
     process: Child,
     port: u16,
     node_url: String,
-    /// What it printed until it was ready.
+    /// Its output until it was ready.
     welcome: String,
     logs: tempfile::TempDir,
 }
 
 impl Demo {
-    /// One with a block every second.
+    /// Starts a demo with a block every second.
     fn start() -> Self {
         Self::with_blocks("1")
     }
 
-    /// One with a block every so many seconds, or for every transaction where that is zero.
+    /// Starts a demo with a block every `every_s` seconds, or one per transaction if that is zero.
     fn with_blocks(every_s: &str) -> Self {
         let (port, logs) = (free_port(), tempfile::tempdir().unwrap());
         let mut process = Command::new(DEVNET)
@@ -79,7 +80,7 @@ impl Demo {
             .unwrap()
     }
 
-    /// The ids of the products that the service says it has.
+    /// Returns the ids of the products that the service lists.
     fn products(&self) -> BTreeSet<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         write!(stream, "GET /v1/protocols HTTP/1.1\r\nHost: demo\r\nConnection: close\r\n\r\n").unwrap();
@@ -94,7 +95,7 @@ impl Demo {
     }
 }
 
-/// A swap through each product: its id, what is sold, what is bought, how much.
+/// One swap through each product: its id, the token sold, the token bought, and the amount.
 const THROUGH_EACH: [[&str; 4]; 26] = [
     ["wrapped_ether", "ETH", "WETH", "3"],
     ["uniswap_v2", "USDC", "WETH", "1234.5"],
@@ -159,7 +160,7 @@ fn swaps_pay_what_was_quoted_and_a_signal_ends_everything() {
 
 #[test]
 fn a_swap_can_be_forced_through_every_product() {
-    // fifty transactions, none of which waits for a clock
+    // One block per transaction, so that none of the fifty transactions waits for a clock.
     let demo = Demo::with_blocks("0");
     let listed: BTreeSet<String> = THROUGH_EACH.iter().map(|[product, ..]| (*product).to_owned()).collect();
     assert_eq!(demo.products(), listed);

@@ -1,4 +1,4 @@
-//! The local chain, the processes on it, and the demo.
+//! Tests of the local chain, its processes, and the demo.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod demo;

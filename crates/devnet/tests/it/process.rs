@@ -1,4 +1,4 @@
-//! Children end with their owner, and owners see how children end.
+//! Tests of child processes: they end with their owner, and the owner learns how they ended.
 
 use std::{
     io::Read,
@@ -13,7 +13,7 @@ fn dropping_the_owner_ends_the_child() {
     let (mut output, writer) = std::io::pipe().unwrap();
     let child = Bound::start(Path::new("sleep"), ["1000"], writer, Stdio::null()).unwrap();
     drop(child);
-    // Only when the last holder of the pipe is gone does reading end.
+    // Reading ends only when the last process that holds the pipe has ended.
     assert_eq!(output.read(&mut [0]).unwrap(), 0);
 }
 
@@ -29,7 +29,7 @@ fn a_child_that_ignores_the_kind_signal_is_ended_all_the_same() {
 
 #[test]
 fn killing_the_owner_outright_ends_the_child() {
-    // The owner is this very test program, told by its environment to hold a child and wait.
+    // The owner is this test binary, started again with arguments that make it hold a child and wait.
     let (mut output, writer) = std::io::pipe().unwrap();
     let mut owner = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "process::an_owner_for_the_test_above", "--ignored", "--nocapture"])

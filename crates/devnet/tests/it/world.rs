@@ -1,4 +1,4 @@
-//! The local chain holds what it promises. Each test starts its own node from the one state file.
+//! Tests of the contents of the local chain. Each test starts its own node from the same state file.
 
 use std::collections::BTreeSet;
 
@@ -156,7 +156,7 @@ async fn the_taker_is_rich_and_unlocked() {
 #[tokio::test]
 async fn accounts_are_funded_by_writing_storage() {
     let chain = chain().await;
-    // an amount of stETH is what its shares are worth
+    // The balance of stETH is computed from shares, so it need not equal the amount that is set.
     for token in TOKENS.iter().filter(|token| token.symbol != "stETH") {
         let amount = token.units(12_345) + U256::ONE;
         chain.fund(token.address, OTHER, amount).await.unwrap();
@@ -196,7 +196,7 @@ async fn stasis_euro_answers_false_where_others_revert() {
     assert!(chain.rpc().call("eth_call", asked(by_symbol("DAI"))).await.is_err());
 }
 
-/// A pool of the list and its two tokens in the order of their addresses.
+/// Returns the two tokens of a pair in the order of their addresses.
 fn tokens_of(pair: (&str, &str)) -> (&'static Token, &'static Token) {
     let (a, b) = (by_symbol(pair.0), by_symbol(pair.1));
     if a.address < b.address { (a, b) } else { (b, a) }
@@ -247,7 +247,7 @@ async fn every_pool_is_where_create2_puts_it_and_has_liquidity_at_its_price() {
 async fn the_quoter_says_what_the_router_pays() {
     let chain = chain().await;
     let (token_in, token_out, fee) = (by_symbol("USDC").address, at::WETH9, U24::from(500));
-    let amount = U256::from(12_345_678_901_234_u64); // millions of dollars: many ticks
+    let amount = U256::from(12_345_678_901_234_u64); // Worth millions of dollars: crosses many ticks.
     let ask = IQuoter::Ask {
         tokenIn: token_in,
         tokenOut: token_out,

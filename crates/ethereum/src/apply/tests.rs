@@ -98,7 +98,7 @@ fn an_announcement_is_told_from_a_forged_one() {
     );
 }
 
-/// A buffer of a Balancer vault, which holds so much of the asset and of the share.
+/// Returns a buffer of Balancer's vault with these balances of the asset and of the share.
 fn buffer_of(wrapped: Address, held: [u64; 2], paused: bool) -> Pool {
     let conversion = erc4626::Conversion::Rate { rate: erc4626::RAY, one: erc4626::RAY };
     let most = U256::MAX;
@@ -127,7 +127,7 @@ fn buffer_of(wrapped: Address, held: [u64; 2], paused: bool) -> Pool {
     }
 }
 
-/// The vault's log of liquidity added to a buffer, which then holds 8 of the asset and 9 of the share.
+/// Returns the vault's log of a deposit in a buffer, after which the buffer holds 8 of the asset and 9 of the share.
 fn added(wrapped: Address) -> Log {
     let source = Product::BalancerV3Buffer.sources()[0];
     let packed = (U256::from(9) << 128_usize) | U256::from(8);
@@ -172,7 +172,7 @@ fn a_log_that_names_an_id_changes_that_pool_alone_and_another_log_all_of_the_con
     assert_eq!(change.changed, []);
 }
 
-/// Whatever announces a pool may also change it: of one that is in the market it is a log like others.
+/// A log that announces a pool may also change it. For a pool in the market it must be applied like other logs.
 #[test]
 fn an_announcement_of_a_pool_of_the_market_is_applied() {
     let wrapped = Address::repeat_byte(0x55);
@@ -203,7 +203,7 @@ fn an_unknown_emitter_is_noticed_and_changes_nothing() {
     assert!(change.changed.is_empty());
 }
 
-/// A concentrated pool at tick 0, and logs of a swap that moves its price and of liquidity that comes.
+/// Returns a concentrated pool at tick 0, with the logs of a swap that moves its price and of a mint.
 fn concentrated() -> (Pool, Log, Log) {
     use alloy::primitives::aliases::{I24, U160};
     let tick = |index, net: i128| uniswap_v3::Tick::new(index, net, net.unsigned_abs()).unwrap();
@@ -237,7 +237,8 @@ fn concentrated() -> (Pool, Log, Log) {
     (pool, log(address(7), &swap), log(address(7), &mint))
 }
 
-/// Some nodes answer with the state of the block that they are making; a pool that trades in every block was read in every block.
+/// Some nodes answer with the state of the block that they are building. Previously, a pool with trades in every block
+/// was read again in every block.
 #[test]
 fn a_pool_that_trades_right_after_it_was_read_is_carried_forward_by_its_logs() {
     let (pool, swap, _) = concentrated();
@@ -246,7 +247,7 @@ fn a_pool_that_trades_right_after_it_was_read_is_carried_forward_by_its_logs() {
     let read = BTreeSet::from([address(1).into(), address(7).into()]);
     let change = apply_logs(&catalog(), &before, &read, &[sync(1, 5), swap.clone(), sync(1, 8)]);
     assert_eq!((change.changed.len(), change.stale.len(), change.doubtful.len()), (2, 0, 0));
-    // Of the next block's state the logs make that state again.
+    // Applied to the next block's state, the logs give the same state again.
     let ahead = before.next(block(3), Arc::clone(before.tokens()), change.changed.clone()).unwrap();
     assert_eq!(apply_logs(&catalog(), &ahead, &read, &[sync(1, 5), swap, sync(1, 8)]).changed, change.changed);
 }

@@ -138,7 +138,7 @@ impl Gate {
 mod tests {
     use super::*;
 
-    /// How many requests that nobody waits for, and how many in all, may be under way.
+    /// Returns how many more background requests, and how many more requests in all, may be sent.
     fn room(gate: &Gate) -> [usize; 2] {
         [&gate.background, &gate.any].map(Semaphore::available_permits)
     }

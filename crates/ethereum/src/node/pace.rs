@@ -160,7 +160,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// A provider's own bucket: so many calls a second, and as many at once.
+    /// A provider's token bucket: calls per second, and as many at once.
     struct Provider {
         rate: f64,
         level: f64,
@@ -177,7 +177,8 @@ mod tests {
         }
     }
 
-    /// Single calls as fast as they are let through, for so many seconds: answered and refused.
+    /// Makes single calls as fast as the pace allows, for some seconds. Returns the numbers of answered and refused
+    /// calls.
     fn run(pace: &mut Pace, provider: &mut Provider, urgency: Urgency, seconds: u64, now: &mut Instant) -> (u32, u32) {
         let (mut answered, mut refused) = (0, 0);
         let end = *now + Duration::from_secs(seconds);

@@ -85,7 +85,7 @@ fn quantities(text: &str) -> Vec<Quantity<'_>> {
 mod tests {
     use super::*;
 
-    /// As providers and clients worded it in public threads and documents.
+    /// The wordings are those of providers and clients in public threads and documents.
     #[test]
     fn limits_of_ranges_are_read_however_they_are_worded() {
         let (from, to) = (0x98_9680, 0x98_9680 + 9_999);

@@ -119,7 +119,8 @@ mod tests {
 
     use super::*;
 
-    /// Asks so often of a node with a limit; gives the units answered and how often it refused.
+    /// Sends requests to a node with a limit. Returns the answered units and the number of refusals. `tells` states
+    /// whether a refusal contains the limit.
     fn ask(size: &mut Size, limit: u64, times: u32, tells: bool) -> (u64, u32) {
         let (mut answered, mut refusals) = (0, 0);
         for _ in 0..times {

@@ -1,4 +1,4 @@
-//! Things that people do on the chain: swaps, mints, burns, new pools; chosen at random from a seed.
+//! Random changes on the chain, chosen from a seed: swaps, mints, burns and new pools.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -61,10 +61,10 @@ sol! {
     interface OfMany { function add_liquidity(uint256[] amounts, uint256 least) external; }
 }
 
-/// The one who acts, with plenty of every token.
+/// The account that makes the changes. It has a large amount of every token.
 const ACTOR: Address = accounts::TAKER;
 
-/// Acts on a chain. The same seed does the same.
+/// Makes changes on a chain. The same seed makes the same changes.
 pub(crate) struct Acts<'a> {
     chain: &'a Devnet,
     seed: u64,
@@ -76,7 +76,7 @@ impl<'a> Acts<'a> {
         Self { chain, seed, allowed: BTreeSet::new() }
     }
 
-    /// Lets a contract take the actor's tokens, once for each.
+    /// Approves a contract for the account's tokens, once for each.
     async fn allow(&mut self, spender: Address, tokens: [Address; 2]) {
         for token in tokens {
             if self.allowed.insert((token, spender)) {
@@ -86,15 +86,15 @@ impl<'a> Acts<'a> {
         }
     }
 
-    /// A number below `end`.
+    /// Returns a random number below `end`.
     fn pick(&mut self, end: usize) -> usize {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.seed >> 33) as usize % end
     }
 
-    /// Something that changes some pool of the market; a try that the contract refuses counts too. Always at least one block.
+    /// Makes a change in some pool of the market, at least one block. An attempt that the contract refuses counts too.
     pub(crate) async fn any(&mut self, market: &Market) {
-        // nothing happens to wrapped ether, and pools of other kinds are followed by tests of their own
+        // Wrapped ether never changes, and pools of other kinds have their own tests.
         let moved = |pool: &&Arc<Pool>| matches!(pool.state, PoolState::UniswapV2(_) | PoolState::UniswapV3(_));
         let pools: Vec<&Arc<Pool>> = market.pools().iter().filter(moved).collect();
         let pool = pools[self.pick(pools.len())].as_ref().clone();
@@ -109,14 +109,14 @@ impl<'a> Acts<'a> {
         }
     }
 
-    /// Some acts, one after another.
+    /// Makes several changes, one after another.
     pub(crate) async fn several(&mut self, market: &Market, count: usize) {
         for _ in 0..count {
             self.any(market).await;
         }
     }
 
-    /// A swap, a deposit or the begin of a ramp in every pool of Curve's, each a block.
+    /// Makes a swap, makes a deposit or starts a ramp in every Curve pool, one per block.
     pub(crate) async fn every_curve_pool(&mut self, market: &Market) {
         let pools: Vec<Arc<Pool>> =
             market.pools().iter().filter(|pool| pool.product.family() == "curve").cloned().collect();
@@ -128,7 +128,7 @@ impl<'a> Acts<'a> {
     async fn curve(&mut self, market: &Market, pool: &Pool) {
         let PoolState::Curve(state) = &pool.state else { return };
         let coins: Vec<Address> = pool.coins.iter().map(|coin| market.tokens().get(*coin).unwrap().address).collect();
-        // a metapool's own coins are two, and its base pool's follow
+        // The first two coins of a metapool are its own, and its base pool's coins follow.
         let own = if matches!(state.model, Model::Meta(_)) { 2 } else { coins.len() };
         for coin in coins.iter().filter(|coin| **coin != NATIVE_ETHER) {
             self.allow(pool.key.contract, [*coin; 2]).await;
@@ -198,7 +198,7 @@ impl<'a> Acts<'a> {
     }
 
     async fn try_to<C: SolCall>(&self, from: Address, to: Address, call: &C) {
-        // What the contract refuses changes nothing, and still is a block.
+        // A refused call changes nothing, but still makes a block.
         let _ = self.chain.send(&Tx::call(from, to, call)).await;
     }
 
@@ -278,7 +278,7 @@ impl<'a> Acts<'a> {
         let index = U256::from(self.pick(count.to::<usize>()));
         let id: U256 = rpc.view(manager, &tokenOfOwnerByIndexCall { owner, index }).await.unwrap();
         let held = rpc.view(manager, &positionsCall { tokenId: id }).await.unwrap().liquidity;
-        // Sometimes all of it, so that ticks vanish.
+        // Sometimes all of it, so that ticks are removed.
         let liquidity = if self.pick(2) == 0 { held } else { held / 3 };
         let params = DecreaseParams {
             tokenId: id,
@@ -290,7 +290,7 @@ impl<'a> Acts<'a> {
         self.try_to(owner, manager, &decreaseLiquidityCall { params }).await;
     }
 
-    /// A pair of two tokens that had none at this factory, with liquidity; its address.
+    /// Creates a pair of two tokens that have none at this factory, with liquidity, and returns its address.
     pub(crate) async fn new_pair(&mut self, a: Address, b: Address) -> Address {
         let (factory, router) = (addresses::SUSHI_V2_FACTORY, addresses::SUSHI_V2_ROUTER);
         self.allow(router, [a, b]).await;
@@ -311,7 +311,7 @@ impl<'a> Acts<'a> {
         pair
     }
 
-    /// A swap through two pairs at once: one block, a log of each.
+    /// Swaps through two pairs in one transaction: one block with a log of each.
     pub(crate) async fn swap_through(&mut self, path: [Address; 3], amount_in: u64) {
         let router = addresses::UNISWAP_V2_ROUTER;
         self.allow(router, [path[0], path[1]]).await;
@@ -325,7 +325,7 @@ impl<'a> Acts<'a> {
         self.chain.send(&Tx::call(ACTOR, router, &swap)).await.unwrap();
     }
 
-    /// A pair without liquidity, of whatever two addresses; its address.
+    /// Creates a pair without liquidity of any two addresses, and returns its address.
     pub(crate) async fn empty_pair(&mut self, a: Address, b: Address) -> Address {
         let factory = addresses::UNISWAP_V2_FACTORY;
         let create = createPairCall { tokenA: a, tokenB: b };
@@ -334,7 +334,7 @@ impl<'a> Acts<'a> {
         pair
     }
 
-    /// A V3 pool that is created in one block and initialised in a later one; its address.
+    /// Creates a V3 pool in one block and initialises it in a later one. Returns its address.
     pub(crate) async fn new_pool(&self, a: Address, b: Address, fee_pips: u32) -> Address {
         let factory = addresses::UNISWAP_V3_FACTORY;
         let create = createPoolCall { tokenA: a, tokenB: b, fee: U24::from(fee_pips) };
@@ -345,7 +345,7 @@ impl<'a> Acts<'a> {
         pool
     }
 
-    /// Puts wrapped ether into a pair without the pair's knowing, then tells it.
+    /// Transfers a token to a pair without a swap, and then calls the pair's `sync`.
     pub(crate) async fn gift(&self, pair: Address, token: Address) {
         assert_ne!(token, WETH);
         self.chain.send(&Tx::call(ACTOR, token, &transferCall { to: pair, value: U256::from(1_000) })).await.unwrap();

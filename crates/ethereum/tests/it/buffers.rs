@@ -1,5 +1,5 @@
-//! Buffers of Balancer's third vault are found by an announcement that does not name their asset, and stay equal to the chain: what they
-//! hold, and the vault behind each.
+//! Tests that buffers of Balancer V3 are found by a log that does not name their asset, and that their balances and the
+//! vaults behind them stay equal to the chain.
 
 use alloy::{
     primitives::{Address, U256, keccak256},
@@ -29,7 +29,7 @@ sol! {
     }
 }
 
-/// Sends a transaction of the one who made the buffers; it must succeed.
+/// Sends a transaction of the account that created the buffers. It must succeed.
 async fn act<C: SolCall>(chain: &Devnet, to: Address, call: &C) {
     chain.send(&Tx::call(MAKER, to, call).gas(4_000_000)).await.unwrap();
 }
@@ -48,7 +48,7 @@ async fn what_happens_to_a_buffer_is_in_the_market_of_its_block() {
     let mut last = content(&market);
     for act_number in 0..6 {
         let changed: PoolKey = match act_number {
-            // out of the buffer, and with the vault behind it, whose own pool changes too
+            // Within the buffer's balance, and beyond it with the vault behind it, whose own pool changes too.
             0 => {
                 act(&chain, at::BALANCER_V3_FILLER, &exchange(pufeth, weth, true, units("WETH", 7))).await;
                 buffer::key_of(pufeth)
@@ -61,13 +61,13 @@ async fn what_happens_to_a_buffer_is_in_the_market_of_its_block() {
                 act(&chain, at::BALANCER_V3_FILLER, &exchange(metamorpho, usdc, true, units("USDC", 9_000_000))).await;
                 metamorpho.into()
             }
-            // what announces a buffer is also what adds to it
+            // The log that announces a buffer is also that of a deposit into it.
             3 => {
                 let call = addToBufferCall { wrapped: pufeth, asset: weth, issued: units("WETH", 50) };
                 act(&chain, at::BALANCER_V3_FILLER, &call).await;
                 buffer::key_of(pufeth)
             }
-            // nothing of the vault's own happens to the buffer
+            // A deposit in the vault itself causes no log of the buffer.
             4 => {
                 let call = depositCall { assets: units("WETH", 100), receiver: MAKER };
                 act(&chain, at::PUFETH, &call).await;
@@ -105,14 +105,15 @@ async fn a_new_buffer_is_in_the_market_of_its_block_with_the_asset_that_the_vaul
     assert_eq!(pool.coins[..], coins);
     let PoolState::BalancerV3Buffer(state) = &pool.state else { panic!("a buffer") };
     assert_eq!((state.held, state.wrapped), ([assets, shares], share.address));
-    // holders of shares wait, and who comes by the buffer does not
+    // Holders of shares have a waiting period, but trades within the buffer's balance do not.
     let at = market.block().next();
     assert!(pool.swap(&at, 1, 0, share.units(500_000)).is_ok());
     assert!(pool.swap(&at, 1, 0, share.units(900_000)).is_err());
     assert_eq!(follower.status.borrow().left_out, 0);
 }
 
-/// Neither a wrapped token nor its buffer nor the pool of two of them says anything when others borrow, and all three pay something else.
+/// When others borrow, neither a wrapped token nor its buffer nor the pool of two of them logs anything, but the
+/// outputs of all three change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_pools() {
     let chain = chain().await;
@@ -164,8 +165,8 @@ async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_
     assert_eq!(follower.status.borrow().left_out, 0);
 }
 
-/// Vaults of Morpho say what happens to them, and so do the markets that they lend on; what they earn by the second nobody says. The boosted
-/// pools of their shares hear both, and are the same in blocks in which only time passes.
+/// Morpho's vaults and the markets that they lend on log every change, but not the interest that accrues each second.
+/// The boosted pools of their shares must follow both logs, and must not change in blocks in which only time passes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_happens_to_morphos_vaults_is_in_their_boosted_pools_and_time_alone_changes_nothing() {
     let chain = chain().await;
@@ -178,7 +179,8 @@ async fn what_happens_to_morphos_vaults_is_in_their_boosted_pools_and_time_alone
         let PoolState::BalancerV3(state) = state(&market, pool) else { panic!("a pool of the vault") };
         assert_eq!(state.followed.len(), 2, "both rates follow from their vaults");
     }
-    // a deposit with either vault, which lend on the same markets; a loan on one of these, of which neither vault says anything; time
+    // A deposit in each of two vaults that lend on the same markets; a loan on one of these, which neither vault logs;
+    // and only time.
     for act_number in 0..4 {
         chain.rpc().call("evm_increaseTime", serde_json::json!([3_600])).await.unwrap();
         let call = depositCall { assets: usdc.units(1_000_000), receiver: MAKER };
@@ -196,7 +198,7 @@ async fn what_happens_to_morphos_vaults_is_in_their_boosted_pools_and_time_alone
     assert_eq!(follower.status.borrow().left_out, 0);
 }
 
-/// Somebody borrows on a market of Morpho Blue that both vaults lend on.
+/// Returns the call that borrows on a market of Morpho Blue on which both vaults lend.
 fn loan(assets: U256) -> Blue::borrowCall {
     let [usdc, wbtc] = ["USDC", "WBTC"].map(|symbol| tokens::by_symbol(symbol).address);
     let params = Blue::MarketParams {
@@ -209,7 +211,7 @@ fn loan(assets: U256) -> Blue::borrowCall {
     Blue::borrowCall { params, assets, shares: U256::ZERO, onBehalf: MAKER, receiver: MAKER }
 }
 
-/// A stable pool that has the share of a vault.
+/// Returns a stable pool with the share of a vault.
 fn boosted(market: &Market, share: Address) -> Address {
     let id = market.tokens().id(share).unwrap();
     let mut pools = market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Stable);

@@ -1,4 +1,5 @@
-//! What goes wrong between a service and its only node, one fault at a time; and chains that change while a market is read.
+//! Tests of faults between a service and its only node, one at a time, and of chains that change while a market is
+//! read.
 
 use std::time::Duration;
 
@@ -11,23 +12,24 @@ use crate::{
     support::*,
 };
 
-/// A follower behind a proxy, which asks for nothing twice.
+/// Starts a follower behind a proxy that makes no second attempt.
 async fn once(proxy: &Proxy, timeout: Duration) -> FollowerHandle {
     let config = NodeConfig { timeout, attempts: 1, ..NodeConfig::default() };
     Follower::spawn(Node::connect_with(&proxy.url, config).await.unwrap(), quick())
 }
 
-/// A follower that waits for any answer, however slow the machine is.
+/// Starts a follower that waits for any answer, however slow the machine is.
 async fn patient(proxy: &Proxy) -> FollowerHandle {
     once(proxy, PATIENCE).await
 }
 
-/// Blocks come while a fault lasts; after it the market is the chain's, however the follower took it meanwhile.
+/// Mines blocks while a fault lasts. After the fault, the follower's market must equal the chain's. `noticed` states
+/// whether the follower must report the fault meanwhile.
 async fn survives(seed: u64, fault: Fault, noticed: bool) {
     let chain = chain().await;
     let mut acts = Acts::on(&chain, seed);
     let proxy = Proxy::before(chain.http_url()).await;
-    // what never comes is waited for, for a while
+    // An answer that never comes is waited for until a timeout.
     let late = matches!(fault, Fault::Slow(_));
     let mut follower = once(&proxy, if late { Duration::from_secs(5) } else { PATIENCE }).await;
     let market = at_head(&mut follower, &chain).await;
@@ -63,7 +65,7 @@ async fn answers_that_are_reordered_and_repeated() {
     survives(63, Fault::Shuffle, false).await;
 }
 
-/// One answer in a hundred, from the first start on.
+/// One answer in a hundred is lost, from the first start on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_that_are_lost_now_and_then() {
     let chain = chain().await;
@@ -115,7 +117,7 @@ async fn a_chain_that_is_replaced_while_its_first_market_is_read() {
     let mut follower = follow(&chain.http_url()).await;
     let market = at_head(&mut follower, &chain).await;
     follower.shutdown().await;
-    // Every answer takes a moment, so that the blocks are replaced between two of them.
+    // Every answer is delayed a little, so that the blocks are replaced between two of them.
     let proxy = Proxy::before(chain.http_url()).await;
     proxy.set(Fault::Slow(5));
     for depth in [1, 2, 7, 31, 64] {
@@ -126,7 +128,7 @@ async fn a_chain_that_is_replaced_while_its_first_market_is_read() {
         chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();
         acts.any(&market).await;
         let market = assert_faithful(&mut follower, &chain).await;
-        // And once more while blocks are followed.
+        // The same once more while blocks are followed.
         chain.mine(depth).await.unwrap();
         acts.several(&market, 3).await;
         chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();

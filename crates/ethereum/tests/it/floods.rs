@@ -1,4 +1,4 @@
-//! Factories that announce a thousand pools at once, or nonsense; tokens of every kind.
+//! Tests of factories that announce a thousand pools at once or invalid ones, and of tokens of every kind.
 
 use alloy::primitives::{Address, B256, Bytes, U256, b256, bytes};
 use braid_devnet::{Devnet, accounts, addresses, rpc::Tx, tokens};
@@ -18,7 +18,7 @@ const PAIR_CREATED: B256 = b256!("0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355
 /// `PoolCreated(address,address,uint24,int24,address)`
 const POOL_CREATED: B256 = b256!("783cca1c0412dd0d695e784568c96da2e9c22ff989357a2e8b1d9b2b4e6b7118");
 
-/// Puts other code in a factory's place for one transaction.
+/// Replaces a factory's code for one transaction.
 async fn speaks(chain: &Devnet, factory: Address, code: Vec<u8>) {
     let before: Bytes = chain.rpc().get("eth_getCode", serde_json::json!([factory, "latest"])).await.unwrap();
     chain.set_code(factory, &code.into()).await.unwrap();
@@ -26,7 +26,7 @@ async fn speaks(chain: &Devnet, factory: Address, code: Vec<u8>) {
     chain.set_code(factory, &before).await.unwrap();
 }
 
-/// The pools whose state stays as it is while nothing happens to them.
+/// Returns the pools whose state changes only with their logs.
 fn timeless(market: &Market) -> Vec<PoolKey> {
     let moves = |pool: &braid_protocols::Pool| pool.depends_on_time() || pool.product.reads_each_block(&pool.state);
     market.pools().iter().filter(|pool| !moves(pool)).map(|pool| pool.key).collect()
@@ -37,7 +37,7 @@ fn push(code: &mut Vec<u8>, word: B256) {
     code.extend(word);
 }
 
-/// Code that emits logs, of at most four topics and a whole number of words.
+/// Returns code that emits logs of at most four topics and a whole number of words.
 fn emitting(logs: &[(Vec<B256>, Vec<B256>)]) -> Vec<u8> {
     let mut code = Vec::new();
     for (topics, data) in logs {
@@ -51,7 +51,7 @@ fn emitting(logs: &[(Vec<B256>, Vec<B256>)]) -> Vec<u8> {
     code
 }
 
-/// Code that announces so many pairs of two tokens, at addresses that follow each other.
+/// Returns code that announces a number of pairs of two tokens, at consecutive addresses.
 fn announcing(count: u16, [a, b]: [Address; 2], first: Address) -> Vec<u8> {
     let [high, low] = count.to_be_bytes();
     // index = 0; loop:
@@ -63,7 +63,7 @@ fn announcing(count: u16, [a, b]: [Address; 2], first: Address) -> Vec<u8> {
     for topic in [b.into_word(), a.into_word(), PAIR_CREATED] {
         push(&mut code, topic);
     }
-    // log3(0, 64, ..); index += 1; again while count > index
+    // log3(0, 64, ..); index += 1; repeat while count > index
     code.extend([0x60, 0x40, 0x5f, 0xa3, 0x60, 1, 0x01, 0x80, 0x61, high, low, 0x11, 0x60, 1, 0x57, 0x00]);
     code
 }
@@ -78,7 +78,7 @@ async fn a_thousand_pools_made_in_one_block_are_in_the_market_of_that_block() {
         (a, b) = (b, a);
     }
     let first = Address::left_padding_from(&[0x10, 0, 0, 0]);
-    // A stand-in for a pair: it answers any question with reserves of 2^40 and 2^41.
+    // A substitute for a pair: it answers every call with reserves of 2^40 and 2^41.
     let pair = bytes!("650100000000005f52650200000000006020525f60405260605ff3");
     for index in 0..1_000u32 {
         let address = Address::left_padding_from(&(0x1000_0000 + index).to_be_bytes());
@@ -97,7 +97,8 @@ async fn a_factory_that_emits_nonsense_changes_nothing() {
     let mut follower = follow(&chain.http_url()).await;
     let market = at_head(&mut follower, &chain).await;
     let before = content(&market);
-    // of a log, which came before the nonsense: a list has no order in which a later reader could meet both
+    // A pool that was found by a log before the invalid ones. Pools of a list have no order relative to logs, so that a
+    // new follower might meet the invalid log first.
     let by_a_log = [Product::UniswapV2, Product::UniswapV3];
     let known = before.keys().find(|pool| by_a_log.contains(&before[*pool].0)).unwrap().contract;
     let word = |address: Address| address.into_word();
@@ -105,16 +106,16 @@ async fn a_factory_that_emits_nonsense_changes_nothing() {
     let nobody = word(Address::repeat_byte(0x99));
     let odd = B256::repeat_byte(0xff);
     let pairs = [
-        // without data; without topics; with words that are no addresses
+        // Without data; without topics; with words that are not addresses.
         (vec![PAIR_CREATED, a, b], vec![]),
         (vec![PAIR_CREATED], vec![nobody, B256::ZERO]),
         (vec![PAIR_CREATED, odd, odd], vec![odd, odd]),
-        // one token twice; nobody's pair; the zero address; a pool that is known as another
+        // The same token twice; a pair without code; the zero address; a pool that is known already.
         (vec![PAIR_CREATED, a, a], vec![nobody, B256::ZERO]),
         (vec![PAIR_CREATED, a, b], vec![nobody, B256::ZERO]),
         (vec![PAIR_CREATED, a, b], vec![B256::ZERO, B256::ZERO]),
         (vec![PAIR_CREATED, a, b], vec![word(known), B256::ZERO]),
-        // a token as its own pair
+        // A token as its own pair.
         (vec![PAIR_CREATED, a, b], vec![a, B256::ZERO]),
     ];
     speaks(&chain, addresses::UNISWAP_V2_FACTORY, emitting(&pairs)).await;
@@ -137,12 +138,12 @@ async fn a_factory_that_emits_nonsense_changes_nothing() {
     for pool in timeless(&market) {
         assert_eq!(after[&pool], before[&pool], "pool {pool}");
     }
-    // States that move with time are compared at one time.
+    // States that change with time are compared at the same timestamp.
     assert_faithful(&mut follower, &chain).await;
     assert_eq!(follower.status.borrow().phase, Phase::Following);
 }
 
-/// Code that answers `decimals()` with a number, and everything else with what `rest` does.
+/// Returns code that answers `decimals()` with a number, and every other call with `rest`.
 fn token(decimals: u8, rest: &[u8]) -> Bytes {
     let mut code = vec![0x5f, 0x35, 0x60, 0xe0, 0x1c, 0x63, 0x31, 0x3c, 0xe5, 0x67, 0x14, 0x60, 0, 0x57];
     code.extend(rest);
@@ -158,7 +159,7 @@ async fn tokens_of_every_kind_are_taken_as_far_as_they_make_sense() {
     let mut follower = follow(&chain.http_url()).await;
     at_head(&mut follower, &chain).await;
     let link = tokens::by_symbol("LINK").address;
-    // "BRAIDED", padded with zeros; nothing, at great cost; ten million bytes
+    // "BRAIDED", padded with zeros; a failure that burns all gas; ten million bytes.
     let mut short = vec![0x7f];
     short.extend(B256::right_padding_from(b"BRAIDED"));
     short.extend([0x5f, 0x52, 0x60, 0x20, 0x5f, 0xf3]);

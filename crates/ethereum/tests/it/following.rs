@@ -1,4 +1,4 @@
-//! The market stays equal to the chain, block after block.
+//! Tests that the market stays equal to the chain, block after block.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ async fn after_random_swaps_mints_and_burns_the_market_equals_one_read_from_scra
     }
 }
 
-/// Swaps, deposits and ramps of every kind of Curve's pools, with seconds to hours between them.
+/// Makes swaps, deposits and ramps in every kind of Curve pool, with seconds to hours between them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_happens_in_curves_pools_the_market_equals_one_read_from_scratch() {
     let chain = chain().await;
@@ -71,7 +71,7 @@ async fn a_hostile_token_is_left_out_with_its_pools_and_harms_no_other() {
     let symbol = |market: &Market, token| market.tokens().get(market.tokens().id(token)?).map(|t| t.symbol.clone());
     assert_eq!(symbol(&market, tokens::by_symbol("MKR").address).as_deref(), Some("MKR"), "its symbol is a bytes32");
     let link = tokens::by_symbol("LINK").address;
-    // What each answers to any call: 77; ten megabytes; nothing, burning all gas; nothing, having no code.
+    // The answers to any call: 77; ten megabytes; none, with all gas burnt; none, because there is no code.
     let codes = [bytes!("604d5f5260205ff3"), bytes!("629896805ff3"), bytes!("fe"), bytes!("")];
     for (byte, code) in (0xa1..).zip(codes) {
         let token = Address::repeat_byte(byte);
@@ -80,7 +80,7 @@ async fn a_hostile_token_is_left_out_with_its_pools_and_harms_no_other() {
         let market = at_head(&mut follower, &chain).await;
         assert!(market.pool_id(pair).is_none() && market.tokens().id(token).is_none(), "token {token}");
     }
-    // Six decimals, and nothing that reads as a symbol: a token like any other.
+    // Six decimals and no readable symbol: such a token must be accepted.
     let plain = Address::repeat_byte(0xb1);
     chain.set_code(plain, &bytes!("60065f5260205ff3")).await.unwrap();
     let pair = acts.empty_pair(plain, link).await;
@@ -127,7 +127,7 @@ async fn a_scan_behind_the_first_market_finds_every_pool_whatever_the_node_allow
 async fn a_block_costs_three_calls_and_one_batched_read_whatever_the_market_holds() {
     let chain = chain().await;
     let node = Node::connect(&chain.ws_url()).await.unwrap();
-    // Heads are pushed; nothing is asked for in between.
+    // Heads are pushed, and no polling happens in between.
     let config = FollowerConfig { silence: std::time::Duration::from_secs(600), ..quick() };
     let mut follower = Follower::spawn(node.clone(), config);
     at_head(&mut follower, &chain).await;
@@ -140,15 +140,17 @@ async fn a_block_costs_three_calls_and_one_batched_read_whatever_the_market_hold
         newest = at_head(&mut follower, &chain).await.block().number;
     }
     let after = node.traffic();
-    // a pushed head is one that the node reported
+    // A pushed head must be in the node's report.
     assert_eq!(node.report()[0].head, Some(newest));
-    // the header, the logs, what gas costs, one aggregate of questions, and beside it the two words of storage that no view of sGHO tells
+    // The header, the logs, the gas price and one aggregate of calls; and in a batch with it the two storage words of
+    // sGHO for which there is no view.
     assert_eq!(after.calls - before.calls, 10 * (4 + 2));
     let bytes = (after.bytes_sent - before.bytes_sent + after.bytes_received - before.bytes_received) / 10;
     let polled = |pool: &&Arc<Pool>| pool.product.reads_each_block(&pool.state);
     let (curve, others): (Vec<&Arc<Pool>>, Vec<&Arc<Pool>>) =
         market.pools().iter().filter(polled).partition(|pool| pool.product.family() == "curve");
-    // a vault asks eight questions, a pool of Curve's twenty and more, in the lens's short form at thirty bytes each on average
+    // A vault takes eight calls and a Curve pool twenty or more. In the lens's short form they take thirty bytes each
+    // on average.
     let most = 60_000;
     assert!(bytes < most, "{bytes} bytes a block");
     eprintln!(
@@ -164,7 +166,7 @@ async fn the_largest_pools_are_served_before_the_search_for_pools_gets_anywhere(
     let everything = from_scratch(&chain).await;
     let proxy = Proxy::before(chain.http_url()).await;
     let config = FollowerConfig { scan_before_serving_blocks: 0, ..quick() };
-    // No range of blocks is ever answered.
+    // The node answers no range of blocks.
     proxy.set(Fault::LogRange(0));
     let mut follower = follow_with(&proxy.url, config).await;
     let first = content(&head_when(&mut follower, |_| true).await.market);

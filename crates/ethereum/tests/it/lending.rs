@@ -1,5 +1,5 @@
-//! Fluid's pools and shares and Morpho's Vault V2 stay equal to the chain: what moves money of one token in a shared layer is felt by
-//! everyone who has that token there.
+//! Tests that Fluid's pools and fTokens and Morpho's Vault V2 stay equal to the chain. In a shared layer, every
+//! transfer of a token changes the state of all pools with that token.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ sol! {
     function updateRates() external returns (uint256 tokenPrice, uint256 layerPrice);
 }
 
-/// Sends a transaction of the one who filled the pools; it must succeed.
+/// Sends a transaction of the account that filled the pools. It must succeed.
 async fn act<C: SolCall>(chain: &Devnet, to: Address, call: &C, value_wei: U256) {
     let mut tx = Tx::call(MAKER, to, call).gas(3_000_000);
     tx.value_wei = value_wei;
@@ -54,7 +54,7 @@ async fn what_moves_at_fluid_and_in_a_vault_v2_is_in_the_market_of_its_block() {
     let shares = |symbol, whole: u64| tokens::by_symbol(symbol).units(whole);
     let none = U256::ZERO;
     let redeem = |shares| redeemCall { shares, receiver: MAKER, owner: MAKER };
-    // what is done, and whose state it changes
+    // The action, and the pools whose state it changes.
     for act_number in 0..9 {
         let changed: &[Address] = match act_number {
             0 => {
@@ -114,7 +114,7 @@ async fn what_moves_at_fluid_and_in_a_vault_v2_is_in_the_market_of_its_block() {
     assert_eq!(follower.status.borrow().left_out, 0);
 }
 
-/// However many pools feel what moved, their words are asked for together.
+/// The words of all pools that a change concerns must be read together.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_block_in_which_fluid_moved_costs_one_read_more() {
     let chain = funded().await;
@@ -137,6 +137,7 @@ async fn a_block_in_which_fluid_moved_costs_one_read_more() {
         println!("{} calls, {} bytes", after.calls - before.calls, after.bytes_received - before.bytes_received);
         calls.push(after.calls - before.calls);
     }
-    // five pools go along with what is read at every block; a word of storage for each of two shares is in a batch beside it
+    // Five pools are read together with what is polled every block. One storage word for each of two fTokens is in a
+    // batch next to it.
     assert_eq!(calls[1] - calls[0], 2);
 }

@@ -1,4 +1,5 @@
-//! Pools that no log names: they are found in the lists that factories keep, at the block that made them.
+//! Tests of pools without a log that names them. They are found in the lists of factories, at the block in which they
+//! are created.
 
 use alloy::{
     primitives::{Address, Bytes, U256, bytes, hex},
@@ -52,12 +53,12 @@ fn pool(market: &Market, address: Address) -> Option<&Pool> {
 
 const COINS: [&str; 2] = ["DAI", "LUSD"];
 
-/// Has the factory make a pool; gives its address.
+/// Makes the factory create a pool, and returns its address.
 async fn make(chain: &Devnet) -> Address {
     make_that(chain, true).await
 }
 
-/// As [`make`], of a pool that keeps one unit back, as those of its implementation do, or does not.
+/// Does the same as [`make`] for a pool that keeps back one unit, as the pools of its implementation do, or does not.
 async fn make_that(chain: &Devnet, keeps_one: bool) -> Address {
     let habits = Habits {
         precision: U256::from(100),
@@ -84,7 +85,7 @@ async fn make_that(chain: &Devnet, keeps_one: bool) -> Address {
     chain.rpc().view(at::CURVE_STABLE_FACTORY, &pool_listCall { index: count - U256::ONE }).await.unwrap()
 }
 
-/// Puts something into a pool that was made.
+/// Deposits into a created pool.
 async fn fill(chain: &Devnet, pool: Address) {
     let whole = U256::from(10).pow(U256::from(18));
     for symbol in COINS {
@@ -97,7 +98,7 @@ async fn fill(chain: &Devnet, pool: Address) {
     chain.send(&Tx::call(MAKER, pool, &add_liquidityCall { amounts, least: U256::ZERO })).await.unwrap();
 }
 
-/// How many pools someone leaves out who knows nothing and reads at the head.
+/// Returns how many pools a new follower that reads at the head excludes.
 async fn left_out_afresh(chain: &Devnet) -> usize {
     let mut fresh = follow(&chain.http_url()).await;
     at_head(&mut fresh, chain).await;
@@ -160,7 +161,7 @@ async fn when_the_block_that_made_a_pool_is_replaced_the_pool_is_forgotten() {
         let market = assert_faithful(&mut follower, &chain).await;
         assert!(pool(&market, whole).is_some() && pool(&market, gone).is_none(), "depth {depth}");
         assert_eq!(follower.status.borrow().left_out, left_out_afresh(&chain).await, "depth {depth}");
-        // the same place in the list, another pool
+        // Another pool gets the same position in the list.
         let other = make(&chain).await;
         fill(&chain, other).await;
         let market = assert_faithful(&mut follower, &chain).await;
@@ -168,7 +169,8 @@ async fn when_the_block_that_made_a_pool_is_replaced_the_pool_is_forgotten() {
     }
 }
 
-/// A contract that emits a log after which a list may be longer, and answers every call with one word, or not at all.
+/// Returns the code of a contract that emits a log after which a list may be longer. It answers every call with the
+/// same word, or reverts.
 fn nonsense(answer: Option<U256>) -> Bytes {
     let topic = PlainPoolDeployed::SIGNATURE_HASH;
     let end = answer.map_or_else(
@@ -181,14 +183,15 @@ fn nonsense(answer: Option<U256>) -> Bytes {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_factory_that_talks_nonsense_adds_nothing_and_harms_nothing() {
     let chain = chain().await;
-    // more pools than there are; two, both at one address without code; an address that is none; nothing
+    // The length of the list or an address: more pools than exist; two pools, both at one address without code; an
+    // invalid address; a revert.
     let answers = [Some(U256::MAX), Some(U256::from(2)), Some(U256::from(90_000)), None];
     for answer in answers {
         let mut follower = follow(&chain.ws_url()).await;
         let before = at_head(&mut follower, &chain).await;
         let left_out = follower.status.borrow().left_out;
         chain.set_code(at::CURVE_STABLE_FACTORY, &nonsense(answer)).await.unwrap();
-        // one that reverts cannot say so by a log: it is met by whoever starts
+        // A contract that reverts emits no log either. Only a new follower meets it.
         let tx = Tx {
             from: MAKER,
             to: at::CURVE_STABLE_FACTORY,
@@ -253,7 +256,7 @@ async fn a_restart_goes_on_in_the_lists_where_it_stopped() {
     let Found::Market(saved) = MarketStore::open(dir.path()).unwrap().1 else { panic!("nothing was stored") };
     let list = saved.lists.iter().find(|list| list.keeper == at::CURVE_STABLE_FACTORY).unwrap();
     assert_eq!(list.read.last().map(|(_, count)| *count), Some(5), "four of the world, and one that was made");
-    // while nobody looks: one is made, one is filled
+    // Without a follower, one pool is created and filled, and another is filled.
     let unseen = make(&chain).await;
     fill(&chain, unseen).await;
     fill(&chain, seen).await;

@@ -1,4 +1,4 @@
-//! The follower on a real local chain with the real contracts.
+//! Tests of the follower on a real local chain with the real contracts.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::print_stdout)]
 
 mod acts;

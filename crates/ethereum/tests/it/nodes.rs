@@ -1,4 +1,5 @@
-//! Several nodes asked as one: each fails, lags, disagrees or leaves things out in turn, and the market stays the chain's.
+//! Tests of several nodes used as one: each fails, lags, contradicts the others or omits data in turn, and the market
+//! stays equal to the chain.
 
 use braid_devnet::tokens;
 use braid_ethereum::{Follower, FollowerConfig, LogFilter, Node, NodeConfig, NodeError, Phase};
@@ -125,7 +126,7 @@ async fn a_false_header_of_one_node_convicts_no_logs_of_the_others() {
     acts.swap_through([usdc, WETH, dai], 1_000_000_000).await;
     let traded = chain.rpc().block_number().await.unwrap();
     chain.mine(1).await.unwrap();
-    // The liar gives the hash of the block with the trade to the empty block after it, before anybody saw the former.
+    // Before anyone has seen the block with the trade, the faulty node gives its hash to the empty block after it.
     proxies[0].set(Fault::Fork);
     node.compare_nodes().await;
     let block = node.blocks_at([traded]).await.unwrap()[0];
@@ -174,7 +175,7 @@ async fn a_node_that_leaves_out_some_logs_is_found_by_comparison_and_what_it_spo
     acts.swap_through([usdc, WETH, dai], 1_000_000_000).await;
     let market = at_head(&mut follower, &chain).await;
     assert_ne!(content(&market), from_scratch(&chain).await, "one of two logs is enough to look whole");
-    // The comparison looks two blocks below the head.
+    // The comparison uses the block two below the head.
     chain.mine(2).await.unwrap();
     at_head(&mut follower, &chain).await;
     node.compare_nodes().await;
@@ -191,11 +192,11 @@ async fn when_a_node_is_slow_for_once_a_second_one_answers() {
     let chain = chain().await;
     let (slow, good) = (Proxy::before(chain.http_url()).await, Proxy::before(chain.http_url()).await);
     let node = connect_all(&[slow.url.clone(), good.url.clone()]).await;
-    // Enough answers for its usual speed to be known.
+    // Enough answers to measure the node's usual speed.
     for _ in 0..12 {
         node.latest_block().await.unwrap();
     }
-    // longer than this test may take: the answer is the second node's
+    // The delay is longer than this test may take, so the answer is the second node's.
     slow.set(Fault::Slow(3_600_000));
     let block = tokio::time::timeout(PATIENCE, node.latest_block()).await.unwrap().unwrap();
     assert_eq!(block.hash, head_hash(&chain).await);
@@ -209,7 +210,8 @@ async fn without_its_websocket_a_follower_polls_another_node_until_heads_are_pus
     let mut acts = Acts::on(&chain, 55);
     let wire = Wire::to(chain.port()).await;
     let node = connect_all(&[format!("ws://127.0.0.1:{}", wire.port), chain.http_url()]).await;
-    // Polling is slow enough for pushes to be seen at work; a head that came while the socket opened is asked for after silence.
+    // Polling is slow, so that the effect of pushes shows. A head that came while the socket opened is polled after a
+    // time without heads.
     let config = FollowerConfig { silence: Duration::from_secs(5), ..quick() };
     let mut follower = Follower::spawn(node.clone(), config);
     let mut market = at_head(&mut follower, &chain).await;

@@ -1,4 +1,5 @@
-//! What providers allow: ranges, batches, rates, sizes, gas, history. Each limit is learnt from few refusals and kept to.
+//! Tests of the limits of providers: ranges, batches, rates, sizes, gas and history. Each limit must be learnt from few
+//! refusals and then be kept.
 
 use std::time::Duration;
 
@@ -22,8 +23,8 @@ async fn search(node: &Node, config: FollowerConfig) -> FollowerHandle {
     Follower::spawn(node.clone(), FollowerConfig { products: vec![Product::UniswapV2], ..config })
 }
 
-/// Waits until every block was searched and what was found was looked at. No pool of a made-up chain can be read, so that
-/// those that were found are those that are left out.
+/// Waits until every block has been searched and every found pool has been read. The pools of an artificial chain
+/// cannot be read, so all found pools are excluded.
 async fn searched(follower: &mut FollowerHandle, found: usize) -> SyncStatus {
     let done = |status: &SyncStatus| {
         status.left_out == found
@@ -49,7 +50,7 @@ async fn a_limit_of_ranges_is_learnt_from_few_refusals_whatever_they_say() {
             let client = Node::connect(&node.url).await.unwrap();
             let from = HEAD - most * 300;
             for _ in 0..2 {
-                // Another search of the same node begins with what the first one learnt.
+                // A second search of the same node begins with the limits that the first one learnt.
                 let found = client.logs_between(from, HEAD, &of_pairs()).await.unwrap();
                 assert_eq!(found.len(), announced_from(from), "{most}: {message}");
                 assert!(found.is_sorted_by_key(|log| log.block_number));
@@ -73,7 +74,7 @@ async fn what_a_node_allows_is_known_after_a_restart_and_without_its_secrets() {
     let mut refused = Vec::new();
     for start in 0..3 {
         if start == 2 {
-            // what was learnt long ago is not believed any more
+            // A limit that was learnt long ago is not trusted any more.
             let file = dir.path().join("nodes.json");
             let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
             kept[0]["learnt_at_s"] = 1_000_000_000.into();
@@ -85,7 +86,7 @@ async fn what_a_node_allows_is_known_after_a_restart_and_without_its_secrets() {
         let found = client.logs_between(HEAD - 50_000, HEAD, &of_pairs()).await.unwrap();
         assert_eq!(found.len(), announced_from(HEAD - 50_000));
         let accounts: Vec<_> = (0..40).map(|byte| (alloy::primitives::Address::repeat_byte(byte), None)).collect();
-        // often enough that the size of batches is found
+        // Often enough to find the size of batches.
         for _ in 0..8 {
             let _ = client.state(Default::default(), &accounts, &[]).await;
         }
@@ -204,7 +205,7 @@ async fn a_rate_that_a_node_allows_is_kept_to_and_quotes_go_first() {
             join_all((0..16).map(|_| patient.latest_block())).await;
         }
     });
-    // The flood is refused first, so that the rate is known by then.
+    // The many calls are refused first, so that the rate is known by then.
     while node.asked().refused == 0 {
         client.height().await.unwrap();
     }

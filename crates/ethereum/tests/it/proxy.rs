@@ -1,4 +1,4 @@
-//! A proxy of our own between service and node, that spoils answers on demand.
+//! A proxy between service and node that corrupts answers on demand.
 
 use std::sync::{
     Arc, Mutex,
@@ -13,66 +13,67 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What happens to answers.
+/// What the proxy does to answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Nothing.
+    /// Passes them on.
     None,
-    /// The connection is closed before a word.
+    /// Closes the connection before the answer.
     Refuse,
-    /// The connection is closed in the middle of the answer.
+    /// Closes the connection in the middle of the answer.
     Cut,
-    /// The JSON ends early, although the HTTP answer is whole.
+    /// Cuts the JSON, although the HTTP answer is complete.
     Truncate,
-    /// An HTTP status instead of an answer.
+    /// Answers with an HTTP status only.
     Status(u16),
-    /// Answers carry other requests' ids.
+    /// Gives answers the ids of other requests.
     WrongId,
-    /// Every result is null.
+    /// Makes every result null.
     Null,
-    /// A JSON-RPC error for every request.
+    /// Answers every request with a JSON-RPC error.
     Error,
-    /// Answers that are no JSON at all.
+    /// Answers with text that is not JSON.
     Garbage,
-    /// No answer, ever.
+    /// Never answers.
     Silence,
-    /// Another chain's id.
+    /// Answers with another chain's id.
     OtherChain,
-    /// Blocks are null; everything else is answered.
+    /// Answers null for blocks, and everything else correctly.
     NullBlocks,
-    /// A batch's answers come in another order, and twice: allowed, and harmless.
+    /// Shuffles and repeats the answers of a batch, which is allowed and harmless.
     Shuffle,
-    /// At most so many blocks in one range of logs.
+    /// Allows at most this many blocks in a range of logs.
     LogRange(u64),
-    /// `eth_call` takes two arguments and no more.
+    /// Allows only two arguments for `eth_call`, so no state override.
     NoOverride,
-    /// The connection is closed in the middle of the answer to a batch; single requests go through.
+    /// Closes the connection in the middle of the answer to a batch. Single requests pass.
     CutBatch,
-    /// Answers come after so many milliseconds.
+    /// Delays answers by this many milliseconds.
     Slow(u64),
-    /// The newest block is one so many blocks below it.
+    /// Reports as the newest block one that is this many blocks older.
     Lag(u64),
-    /// Blocks by height have hashes that no other node has.
+    /// Gives blocks by number hashes that no other node has.
     Fork,
-    /// Blocks have no logs.
+    /// Removes all logs of blocks.
     NoLogs,
-    /// The last of several logs of a block is left out.
+    /// Removes the last log of a block with several.
     FewerLogs,
-    /// Logs only of contracts that are named.
+    /// Returns logs only for requests that name the contracts.
     NeedEmitters,
-    /// At most so many requests in a message.
+    /// Allows at most this many requests in a message.
     Batch(usize),
-    /// At most so many bytes in a message.
+    /// Allows at most this many bytes in a message.
     Body(usize),
-    /// At most so much gas in a call.
+    /// Allows at most this much gas in a call.
     Gas(u64),
-    /// One answer in so many is lost: the connection is closed before a word.
+    /// Loses one answer in this many: the connection is closed before the answer.
     Lose(u64),
-    /// The first call whose answer tells the newest block's second tells one of a day before; then nothing.
+    /// In the first call whose answer contains the newest block's timestamp, replaces that by the timestamp a day
+    /// earlier. Passes everything on afterwards.
     OtherSecondOnce,
 }
 
-/// A running proxy; ends when dropped.
+/// A running proxy. It ends when dropped.
 pub(crate) struct Proxy {
     pub(crate) url: String,
     fault: Arc<Mutex<Fault>>,
@@ -106,17 +107,17 @@ impl Proxy {
         *self.fault.lock().unwrap() = fault;
     }
 
-    /// How many messages were refused for what a node allows.
+    /// Returns the number of messages that were refused because of a limit.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// How many messages came.
+    /// Returns the number of messages received.
     pub(crate) fn asked(&self) -> u64 {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing is spoilt any more.
+    /// Returns whether the fault is over.
     pub(crate) fn is_spent(&self) -> bool {
         *self.fault.lock().unwrap() == Fault::None
     }
@@ -196,7 +197,7 @@ async fn serve(
     stream.shutdown().await.ok()
 }
 
-/// The body of a request over HTTP.
+/// Reads the body of an HTTP request.
 pub(crate) async fn read_body(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let body_at = loop {
@@ -218,7 +219,7 @@ pub(crate) async fn read_body(stream: &mut TcpStream) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Calls of a batch, or one alone, with no more gas than that.
+/// Limits the gas of the calls in a batch or of a single call.
 fn cap_gas(request: &mut Value, most: u64) {
     let requests = match request {
         Value::Array(requests) => requests.as_mut_slice(),
@@ -273,7 +274,7 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
     text
 }
 
-/// The newest block's second, as a word and in the lens's short form, each with that of a day before.
+/// Returns the newest block's timestamp as a word and in the lens's short form, each with the one a day earlier.
 async fn second(client: &Client, upstream: &str) -> Option<[(String, String); 2]> {
     let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_getBlockByNumber", "params": ["latest", false] });
     let block: Value = client.post(upstream).json(&asked).send().await.ok()?.json().await.ok()?;
@@ -282,7 +283,7 @@ async fn second(client: &Client, upstream: &str) -> Option<[(String, String); 2]
     Some([(format!("{told:064x}"), format!("{other:064x}")), (format!("04{told:08x}"), format!("04{other:08x}"))])
 }
 
-/// Asks for an older block where the newest is asked for.
+/// Replaces the newest block in a request by an older one.
 async fn look_back(client: &Client, upstream: &str, request: &mut Value, blocks: u64) -> Option<()> {
     let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": [] });
     let height: Value = client.post(upstream).json(&asked).send().await.ok()?.json().await.ok()?;
@@ -299,7 +300,7 @@ async fn look_back(client: &Client, upstream: &str, request: &mut Value, blocks:
     Some(())
 }
 
-/// Requests with their answers, whether alone or in a batch.
+/// Returns requests with their answers, whether single or in a batch.
 fn pairs<'a>(request: &'a Value, answer: &'a mut Value) -> Vec<(&'a Value, &'a mut Value)> {
     match (request, answer) {
         (Value::Array(requests), Value::Array(answers)) => requests.iter().zip(answers).collect(),
@@ -307,7 +308,7 @@ fn pairs<'a>(request: &'a Value, answer: &'a mut Value) -> Vec<(&'a Value, &'a m
     }
 }
 
-/// How many blocks a request for logs spans.
+/// Returns the number of blocks in a request for logs.
 fn range(request: &Value) -> Option<u64> {
     let height = |key| u64::from_str_radix(request["params"][0][key].as_str()?.trim_start_matches("0x"), 16).ok();
     Some(height("toBlock")? - height("fromBlock")? + 1)

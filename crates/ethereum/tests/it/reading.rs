@@ -1,4 +1,4 @@
-//! Connecting to a node and reading from it.
+//! Tests of connecting to a node and reading from it.
 
 use std::time::Duration;
 
@@ -117,7 +117,8 @@ async fn a_call_that_fails_or_burns_all_gas_does_not_spoil_its_neighbours() {
     assert_eq!(kinds, [None, Some(32), None, Some(32), Some(0), None, Some(32)]);
 }
 
-/// A node that lends code is asked once for all, and once more for those that failed; no call starves those after it.
+/// A node with state overrides must be asked once for all calls, and once more for those that failed. No call may use
+/// up the gas of those after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_that_burn_all_gas_cost_one_message_more_however_many_they_are() {
     let chain = chain().await;
@@ -138,12 +139,12 @@ async fn calls_that_burn_all_gas_cost_one_message_more_however_many_they_are() {
     assert!(messages <= 3, "all of them, the four alone, and whether the block is there: {messages}");
 }
 
-/// Calls of every form are read alike, together by the lens, together through Multicall3 and each alone.
+/// Calls of every form must give the same answers together through the lens, together through Multicall3, and alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_and_answers_of_any_length_are_the_same_in_every_way_of_asking() {
     let chain = chain().await;
     let (echo, refuser, burner) = (Address::repeat_byte(0xec), Address::repeat_byte(0xed), Address::repeat_byte(0xfe));
-    // Answers with its calldata; reverts with its calldata; burns all gas.
+    // Returns its calldata; reverts with its calldata; burns all gas.
     chain.set_code(echo, &bytes!("365f5f37365ff3")).await.unwrap();
     chain.set_code(refuser, &bytes!("365f5f37365ffd")).await.unwrap();
     chain.set_code(burner, &bytes!("fe")).await.unwrap();
@@ -153,7 +154,8 @@ async fn calls_and_answers_of_any_length_are_the_same_in_every_way_of_asking() {
     let [lending, plain] = [chain.http_url(), proxy.url.clone()];
     let (lending, plain) = (Node::connect(&lending).await.unwrap(), Node::connect(&plain).await.unwrap());
     let head = lending.latest_block().await.unwrap().hash;
-    // no selector, a selector alone, words of every length, one byte beside words, as many words as the form has and one more
+    // No selector; only a selector; words of every length; one byte more than whole words; as many words as the short
+    // form allows, and one more.
     let lengths = [0, 1, 3, 4, 5, 31, 32, 35, 36, 37, 68, 253 * 32, 4 + 253 * 32, 4 + 254 * 32, 4 + 255 * 32, 254 * 32];
     let word = |bytes: usize| [&[1, 2, 3, 4][..], &vec![0; 32 - bytes], &vec![0xff; bytes]].concat();
     let datas = lengths.iter().map(|length| vec![0xab; *length]).chain((0..=32).map(word)).chain([vec![0; 64]]);
@@ -162,7 +164,7 @@ async fn calls_and_answers_of_any_length_are_the_same_in_every_way_of_asking() {
     let to = |to: Address| datas.iter().map(move |data| Call { to, data: data.clone().into() });
     let calls: Vec<Call> = to(echo).chain(to(refuser)).chain(to(nobody)).chain(to(burner).take(2)).collect();
     let together = lending.read(head, calls.clone()).await.unwrap();
-    // what the short form has no room for
+    // Calls that are too long for the short form.
     let long = vec![Call { to: echo, data: vec![7; 70_000].into() }; 9];
     assert!(lending.read(head, long).await.unwrap().iter().flatten().all(|answer| answer.len() == 70_000));
     assert_eq!(together, plain.read(head, calls.clone()).await.unwrap());
@@ -202,13 +204,13 @@ async fn a_block_that_the_node_does_not_have_is_named() {
 async fn the_lens_and_plain_calls_read_the_same_and_the_lens_takes_fewer() {
     let chain = chain().await;
     let proxy = Proxy::before(chain.http_url()).await;
-    // A node that knows no state override.
+    // A node without state overrides.
     proxy.set(Fault::NoOverride);
     let mut read = Vec::new();
     let mut calls = Vec::new();
     for url in [proxy.url.clone(), chain.http_url()] {
         let node = Node::connect(&url).await.unwrap();
-        // Few pools are enough: read call by call, all of them are a hundred megabytes.
+        // Few pools are enough: read call by call, all of them would take a hundred megabytes.
         let config = FollowerConfig { products: vec![Product::SushiswapV3], ..quick() };
         let mut follower = Follower::spawn(node.clone(), config);
         let market = at_head(&mut follower, &chain).await;
@@ -227,6 +229,6 @@ async fn the_lens_and_plain_calls_read_the_same_and_the_lens_takes_fewer() {
     }
     assert_eq!(read[0], read[1]);
     assert!(read[0].len() > 3);
-    // Of so few pools most messages are those of any start; the bytes are the pools' own.
+    // With so few pools, most messages are those of any start, but the bytes depend on the pools.
     assert!(calls[1].0 < calls[0].0 && calls[1].1 * 50 < calls[0].1, "{calls:?}");
 }

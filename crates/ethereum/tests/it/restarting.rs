@@ -1,4 +1,5 @@
-//! A follower that keeps its market on disk: killed at any instant, started again, on the same chain or on another one.
+//! Tests of a follower that stores its market on disk. It is killed at any moment and started again, on the same chain
+//! or on another.
 
 use std::{
     io::{BufRead, BufReader},
@@ -27,10 +28,10 @@ sol! {
     event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares);
 }
 
-/// Tells the test `child_process` to be a follower: the node's URL, then the data directory.
+/// Variables that make the test `child_process` a follower: the node's URL and the data directory.
 const ROLE: [&str; 2] = ["BRAID_TEST_CHILD_NODE", "BRAID_TEST_CHILD_DATA"];
 
-/// Follows with a store, in this process.
+/// Starts a follower with a store in this process.
 async fn follow_in(dir: &Path, chain: &Devnet) -> (FollowerHandle, Arc<MarketStore>, bool) {
     follow_so_in(dir, chain, quick()).await
 }
@@ -47,7 +48,7 @@ async fn follow_so_in(dir: &Path, chain: &Devnet, config: FollowerConfig) -> (Fo
     (Follower::spawn_with(node, config, Some((Arc::clone(&store), saved))), store, had_one)
 }
 
-/// The market of a data directory nobody has open.
+/// Returns the market in a data directory that no process has open.
 fn stored(dir: &Path) -> Option<Arc<Market>> {
     match MarketStore::open(dir).unwrap().1 {
         Found::Market(saved) => Some(saved.market),
@@ -60,7 +61,7 @@ fn bytes(market: &Market) -> Vec<u8> {
     market.canonical().to_bytes().unwrap()
 }
 
-/// The bytes of a market that is read at the head by someone who knows nothing.
+/// Returns the bytes of the market that a new follower reads at the head.
 async fn fresh_bytes(chain: &Devnet) -> Vec<u8> {
     let mut fresh = follow(&chain.http_url()).await;
     let market = at_head(&mut fresh, chain).await;
@@ -68,7 +69,7 @@ async fn fresh_bytes(chain: &Devnet) -> Vec<u8> {
     bytes(&market)
 }
 
-/// What the child does: follows, and says every head. The parent kills it.
+/// The child process, which follows and prints every head. The parent kills it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_process() {
     let [Ok(url), Ok(dir)] = ROLE.map(std::env::var) else { return };
@@ -105,7 +106,7 @@ impl Killable {
         Self { child, lines }
     }
 
-    /// Waits for a line that the child says of its state.
+    /// Waits for a line in which the child reports its state.
     fn hear(&mut self) -> String {
         let said = self.lines.by_ref().map(Result::unwrap).find(|line| line.starts_with('@'));
         said.unwrap_or_else(|| panic!("the child ended by itself"))
@@ -128,7 +129,7 @@ async fn killed_at_any_instant_the_next_start_has_the_market_of_one_that_never_k
     let mut survived = 0;
     for round in 0..10u64 {
         let mut child = Killable::start(&chain.http_url(), dir.path());
-        // Killed while it opens, reads, follows and writes; blocks come and are replaced meanwhile.
+        // The child is killed while it opens, reads, follows and writes. Meanwhile blocks are mined and replaced.
         for _ in 0..round {
             child.hear();
             acts.any(&market).await;
@@ -164,7 +165,7 @@ async fn a_restart_reads_only_what_changed_meanwhile() {
     acts.several(&market, 3).await;
     let (store, found) = MarketStore::open(dir.path()).unwrap();
     let Found::Market(saved) = found else { panic!("{found:?}") };
-    // Heads are pushed: what is counted is what was asked for, however long the machine took.
+    // Heads are pushed, so that the number of calls does not depend on how long the machine takes.
     let config = FollowerConfig { silence: std::time::Duration::from_secs(600), ..quick() };
     let node = Node::connect(&chain.ws_url()).await.unwrap();
     let mut follower = Follower::spawn_with(node.clone(), config, Some((Arc::new(store), Some(*saved))));
@@ -184,7 +185,7 @@ async fn blocks_that_were_replaced_while_nobody_looked_leave_no_trace() {
         let (mut follower, store, _) = follow_in(dir.path(), &chain).await;
         let mut market = at_head(&mut follower, &chain).await;
         for block in 0..depth {
-            // Something changes in every fourth block; each block is a market of its own.
+            // Something changes in every fourth block. Each block gives a market.
             if block % 4 == 0 {
                 acts.any(&market).await;
             } else {
@@ -248,8 +249,8 @@ async fn after_damage_the_market_is_read_again_and_stored_again() {
     assert_eq!(bytes(&stored(dir.path()).unwrap()), bytes(&market));
 }
 
-/// Balancer's vaults announce the pools of all their products with one event: to deny a product takes out its pools and no others,
-/// and to allow it again brings them back.
+/// Balancer's vaults announce the pools of all their products with the same event. Disabling a product must remove its
+/// pools and no others, and enabling it again must bring them back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_denied_product_takes_its_pools_out_and_no_others() {
     let chain = chain().await;
@@ -272,7 +273,8 @@ async fn a_denied_product_takes_its_pools_out_and_no_others() {
     }
 }
 
-/// A vault is in the market for as long as the configuration names it, whether it was named at the first start or at a later one.
+/// A vault must be in the market for as long as the configuration names it, whether it was named at the first start or
+/// later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_named_vault_comes_and_goes_with_its_name() {
     let chain = chain().await;
@@ -294,7 +296,8 @@ async fn a_named_vault_comes_and_goes_with_its_name() {
     }
 }
 
-/// A vault that trades is found, if that is wanted, and gone after a start that does not want it. What is no vault and says it is stays out.
+/// A vault must be found by its trades if that is enabled, and be removed after a start in which it is not. A contract
+/// that only emits such logs must stay out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_vault_that_trades_is_found_where_that_is_wanted() {
     let chain = chain().await;

@@ -1,4 +1,5 @@
-//! A first start that goes on from a snapshot of another: the same market, and nothing that the chain does not confirm.
+//! Tests of a first start from another server's snapshot: it must give the same market and accept nothing that the
+//! chain does not confirm.
 
 use std::{path::Path, sync::Arc};
 
@@ -14,7 +15,7 @@ use serde_json::json;
 
 use crate::{acts::Acts, support::*};
 
-/// What a server that followed a chain for a while leaves on disk.
+/// Returns what a server has on disk after it has followed a chain for a while.
 async fn followed(chain: &Devnet, dir: &Path) -> Saved {
     let (store, _) = MarketStore::open(dir).unwrap();
     let store = Arc::new(store);
@@ -38,14 +39,14 @@ async fn check(chain: &Devnet, snapshot: &Snapshot) -> Result<(), SnapshotMismat
     check_snapshot(&Node::connect(&chain.http_url()).await.unwrap(), snapshot).await
 }
 
-/// The pools of a follower that has read everything that waited.
+/// Returns the pools of a follower after it has read everything.
 async fn pools_from(chain: &Devnet, snapshot: &Snapshot) -> Content {
     let mut follower = follow_with(&chain.http_url(), from(snapshot)).await;
     let done = status_when(&mut follower, |status| {
         status.market_block.is_some() && status.discovery.is_none() && status.waiting == 0 && is_following(status)
     });
     let pools = done.await.pools;
-    // the status is told a moment before the market
+    // The status is published a moment before the market.
     head_when(&mut follower, |head| head.market.pools().len() == pools).await;
     let market = at_head(&mut follower, chain).await;
     content(&market)
@@ -81,8 +82,9 @@ async fn a_start_from_a_snapshot_ends_with_the_market_of_one_that_searched_every
     assert!(searched.iter().all(|span| span.next_block == written.block.number + 1), "nothing is searched twice");
 }
 
-/// What an attacker would like: pools that are none, coins in another order, another fee, another distance between ticks, a pool of another
-/// product. None of it joins a market, neither where the sample catches it nor where it does not.
+/// Forgeries that an attacker might try: an address that is not a pool, coins in another order, another coin, another
+/// fee, another tick spacing, another product, and another block of the announcement. None may join a market, whether
+/// or not the checked sample contains it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_snapshot_invents_never_joins_a_market() {
     let chain = chain().await;
@@ -91,11 +93,11 @@ async fn what_a_snapshot_invents_never_joins_a_market() {
     let honest = Snapshot::save(followed(&chain, dir.path()).await, &dir.path().join("a.snapshot")).unwrap();
     let known = || honest.search.known.iter().enumerate().filter(|(_, known)| known.left_out.is_none());
     let of = |product| known().find(|(_, known)| known.pool.product == product).unwrap().0;
-    // of the last one, no factory can be asked: its announcement is looked up
+    // For the last pool, no factory has a view that confirms it, so its log is looked up.
     let unasked = known().filter(|(_, known)| known.pool.product.confirmations(&known.pool).is_empty());
     let last = unasked.max_by_key(|(_, known)| known.announced_at).unwrap().0;
     let (v2, v3) = (of(Product::UniswapV2), of(Product::UniswapV3));
-    // a pair's code at an address that no factory knows
+    // A pair's code at an address that no factory knows.
     let forged = Address::repeat_byte(0x66);
     let code: Bytes =
         chain.rpc().get("eth_getCode", json!([honest.search.known[v2].pool.key.contract, "latest"])).await.unwrap();
@@ -115,12 +117,12 @@ async fn what_a_snapshot_invents_never_joins_a_market() {
     for (round, change) in forge.into_iter().enumerate() {
         let mut hostile = honest.clone();
         change(&mut hostile.search.known);
-        // the rest of a full market is true: the sample may well miss what is not
+        // In a complete file everything else is true, so the sample may miss the forgery.
         let pools = pools_from(&chain, &hostile).await;
         let invented = pools.iter().find(|(key, pool)| everything.get(*key) != Some(*pool));
         assert!(invented.is_none(), "{round}: {invented:?}");
         assert_eq!(pools.len() + 1, everything.len(), "{round}: no other pool is lost");
-        // where all of a file is in the sample
+        // In a short file everything is in the sample.
         let mut place = 0..;
         hostile.search.known.retain(|known| {
             let here = place.next().unwrap_or(usize::MAX);
@@ -129,7 +131,7 @@ async fn what_a_snapshot_invents_never_joins_a_market() {
         let outcome = check(&chain, &hostile).await;
         assert!(matches!(outcome, Err(SnapshotMismatch::Refuted { .. })), "{round}: {outcome:?}");
     }
-    // a pool more, left out as it seems, so that it is looked at when it speaks
+    // An additional pool, apparently excluded, so that it is checked when it emits a log.
     let mut hostile = honest.clone();
     let mut pool = hostile.search.known[v2].clone();
     pool.pool.key = PoolKey::from(forged);
@@ -150,7 +152,7 @@ async fn a_snapshot_of_another_chain_or_of_a_later_block_is_told_apart() {
     Acts::on(&other, 42).several(&market, 3).await;
     other.mine(5).await.unwrap();
     assert!(matches!(check(&other, &snapshot).await, Err(SnapshotMismatch::OtherChain { .. })));
-    // should the chain be replaced after that: the search begins anew
+    // If the chain is replaced after the snapshot, the search starts again.
     let mut follower = follow_with(&other.http_url(), from(&snapshot)).await;
     assert_faithful(&mut follower, &other).await;
     let last = saved.known.iter_mut().find(|known| known.pool.product == Product::UniswapV2).unwrap();

@@ -1,4 +1,5 @@
-//! A stand-in for a provider's node: a made-up chain of mainnet's height on a real socket, with the limits that providers have.
+//! A substitute for a provider's node: an artificial chain with mainnet's height on a real socket, with the limits of
+//! providers.
 
 use std::{
     collections::BTreeMap,
@@ -17,38 +18,39 @@ use tokio::{
 
 use crate::proxy::read_body;
 
-/// Height of the chain.
+/// The height of the chain.
 pub(crate) const HEAD: u64 = 24_700_000;
 
-/// The first announcement, and the blocks between two made-up ones.
+/// The block of the first artificial announcement, and the number of blocks between two of them.
 const FIRST: u64 = 10_008_355;
 const BETWEEN: u64 = 25_000;
 
 const PAIR_CREATED: B256 = b256!("0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355cddefde31afa28d0e9");
 
-/// What the node allows; nothing is limited by default.
+/// The limits of the node. By default there are none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
-    /// Most blocks in a range, and what a refusal says: `{from}` and `{to}` are a range that is allowed.
+    /// The maximum number of blocks in a range, and the message of a refusal, in which `{from}` and `{to}` stand for a
+    /// range that is allowed.
     pub(crate) blocks: Option<(u64, &'static str)>,
-    /// Most requests in a message; the HTTP status and body of a refusal.
+    /// The maximum number of requests in a message, and the HTTP status and body of a refusal.
     pub(crate) batch: Option<(usize, u16, &'static str)>,
-    /// Calls a second, as many at once, and 429 beyond.
+    /// Calls per second, and at once; more are refused with status 429.
     pub(crate) per_second: Option<f64>,
-    /// The first block whose logs it has, and whether it says so of older ones.
+    /// The first block whose logs the node has, and whether it refuses older ones or returns none.
     pub(crate) history: Option<(u64, bool)>,
-    /// How long an answer takes.
+    /// The time that an answer takes.
     pub(crate) latency: Duration,
 }
 
-/// What was asked of it.
+/// What the node received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
-    /// Calls by method.
+    /// The number of calls by method.
     pub(crate) calls: BTreeMap<String, u64>,
-    /// Refusals for what it does not allow.
+    /// The number of refusals because of a limit.
     pub(crate) refused: u64,
-    /// Most messages that were under way at once.
+    /// The maximum number of simultaneous messages.
     pub(crate) at_once: u64,
     under_way: u64,
 }
@@ -60,7 +62,7 @@ struct State {
     filled_at: Instant,
 }
 
-/// A running node; ends when dropped.
+/// A running node. It ends when dropped.
 pub(crate) struct StandIn {
     pub(crate) url: String,
     state: Arc<Mutex<State>>,
@@ -94,7 +96,7 @@ impl StandIn {
     }
 }
 
-/// Height and pair of the announcements of pools in the list that a start begins with.
+/// Returns the block and the pair of every announced pool in the list that a start begins with.
 fn listed() -> Vec<(u64, [Address; 3])> {
     let lines = include_str!("../../data/mainnet_pools.tsv").lines().filter(|line| line.starts_with("uniswap_v2\t"));
     let pair = |line: &str| {
@@ -104,7 +106,7 @@ fn listed() -> Vec<(u64, [Address; 3])> {
     lines.enumerate().map(|(index, line)| (FIRST + index as u64 * 50_001, pair(line))).collect()
 }
 
-/// The same of every announcement: those of the list, and others at equal distances.
+/// Does the same for every announcement: those of the list, and artificial ones at equal distances.
 fn pairs() -> Vec<(u64, [Address; 3])> {
     let made_up = (FIRST..HEAD).step_by(BETWEEN as usize).map(|block| {
         let [pool, a, b] = ["pool", "a", "b"].map(|what| Address::from_word(keccak256(format!("{what} {block}"))));
@@ -116,17 +118,17 @@ fn pairs() -> Vec<(u64, [Address; 3])> {
     all
 }
 
-/// How many pairs are announced from a block on.
+/// Returns the number of pairs announced from a block on.
 pub(crate) fn announced_from(first: u64) -> usize {
     pairs().iter().filter(|(block, _)| *block >= first).count()
 }
 
-/// How many pairs of the list are announced before a block.
+/// Returns the number of listed pairs announced before a block.
 pub(crate) fn listed_before(first: u64) -> usize {
     listed().iter().filter(|(block, _)| *block < first).count()
 }
 
-/// The first announcement from a block on.
+/// Returns the block of the first announcement from a block on.
 pub(crate) fn first_from(first: u64) -> u64 {
     pairs().iter().map(|(block, _)| *block).find(|block| *block >= first).unwrap()
 }

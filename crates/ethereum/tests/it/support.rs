@@ -1,4 +1,4 @@
-//! A local chain, a follower on it, and a way to compare what it says with the chain.
+//! A local chain with a follower, and a comparison of the follower's market with the chain.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -11,24 +11,24 @@ use braid_protocols::{PoolState, Product};
 use tokio::time::timeout;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
-/// How long anything may take before a test gives up: no machine is that slow.
+/// The time after which a test gives up. No machine is that slow.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
-/// A fresh chain. `RUST_LOG=braid_ethereum=debug` shows what followers do on it.
+/// Starts a new chain. `RUST_LOG=braid_ethereum=debug` shows the log of its followers.
 pub(crate) async fn chain() -> Devnet {
-    // The first test of the process sets it up for all.
+    // The first test of the process sets up the log for all.
     let wanted = std::env::var("RUST_LOG").ok().and_then(|wanted| wanted.parse::<Targets>().ok()).unwrap_or_default();
     let lines = tracing_subscriber::fmt::layer().with_test_writer();
     let _ = tracing_subscriber::registry().with(wanted).with(lines).try_init();
     Devnet::start(Options::default()).await.unwrap()
 }
 
-/// Follows a node from its present head on.
+/// Follows a node from its current head.
 pub(crate) async fn follow(url: &str) -> FollowerHandle {
     follow_with(url, quick()).await
 }
 
-/// Settings under which a test does not wait for timers.
+/// Returns settings with which a test does not wait for timers.
 pub(crate) fn quick() -> FollowerConfig {
     let ms = Duration::from_millis;
     FollowerConfig {
@@ -43,18 +43,18 @@ pub(crate) async fn follow_with(url: &str, config: FollowerConfig) -> FollowerHa
     Follower::spawn(Node::connect(url).await.unwrap(), config)
 }
 
-/// Several nodes as one; they are compared when a test says so, and by no clock.
+/// Connects to several nodes as one. They are compared only when a test requests it, never by a timer.
 pub(crate) async fn connect_all(urls: &[String]) -> Node {
     let hours = Duration::from_secs(3_600);
     Node::connect_all(urls, NodeConfig { check_every: hours, attempts: 1, ..NodeConfig::default() }).await.unwrap()
 }
 
-/// What is the matter with each of several nodes.
+/// Returns the fault of each of several nodes.
 pub(crate) fn faults(node: &Node) -> Vec<&'static str> {
     node.report().iter().map(|report| report.fault.as_ref().map_or("ok", NodeFault::name)).collect()
 }
 
-/// The head for which a condition holds.
+/// Waits for a head that fulfils a condition.
 pub(crate) async fn head_when(follower: &mut FollowerHandle, condition: impl Fn(&Head) -> bool) -> Arc<Head> {
     let reached = follower.heads.wait_for(|head| head.as_deref().is_some_and(&condition));
     match timeout(PATIENCE, reached).await {
@@ -63,7 +63,7 @@ pub(crate) async fn head_when(follower: &mut FollowerHandle, condition: impl Fn(
     }
 }
 
-/// The status for which a condition holds.
+/// Waits for a status that fulfils a condition.
 pub(crate) async fn status_when(follower: &mut FollowerHandle, condition: impl Fn(&SyncStatus) -> bool) -> SyncStatus {
     let shown = follower.status.clone();
     let reached = follower.status.wait_for(|status| condition(status));
@@ -73,11 +73,11 @@ pub(crate) async fn status_when(follower: &mut FollowerHandle, condition: impl F
     }
 }
 
-/// The market at the node's present head.
+/// Waits for the market at the node's current head.
 pub(crate) async fn at_head(follower: &mut FollowerHandle, chain: &Devnet) -> Arc<Market> {
     let arrive = async {
         loop {
-            // The market first, then the chain: a chain that is ahead by then makes another market come.
+            // The market is taken before the chain's head. If the chain is ahead by then, another market will follow.
             let head = follower.heads.borrow_and_update().clone();
             let hash = head_hash(chain).await;
             match head {
@@ -95,7 +95,7 @@ pub(crate) async fn head_hash(chain: &Devnet) -> B256 {
     block["hash"].as_str().unwrap().parse().unwrap()
 }
 
-/// What a market says, independent of the order in which it learnt it.
+/// The contents of a market, independent of the order in which they were read.
 pub(crate) type Content = BTreeMap<PoolKey, (Product, Vec<(Address, String, u8)>, PoolState)>;
 
 pub(crate) fn content(market: &Market) -> Content {
@@ -109,7 +109,7 @@ pub(crate) fn content(market: &Market) -> Content {
     market.pools().iter().map(pool).collect()
 }
 
-/// The market that a new follower reads at the node's head, knowing nothing.
+/// Returns the market that a new follower reads at the node's head.
 pub(crate) async fn from_scratch(chain: &Devnet) -> Content {
     let mut fresh = follow(&chain.http_url()).await;
     let market = at_head(&mut fresh, chain).await;
@@ -117,7 +117,7 @@ pub(crate) async fn from_scratch(chain: &Devnet) -> Content {
     content(&market)
 }
 
-/// Compares a followed market with one read from scratch, pool by pool.
+/// Compares a followed market with one that a new follower reads, pool by pool.
 pub(crate) async fn assert_faithful(follower: &mut FollowerHandle, chain: &Devnet) -> Arc<Market> {
     let market = at_head(follower, chain).await;
     let (followed, fresh) = (content(&market), from_scratch(chain).await);

@@ -1,4 +1,4 @@
-//! Reorganisations, heads that go backwards, nodes that fail, lie or die.
+//! Tests of reorganisations, heads that go backwards, and nodes that fail, give wrong answers or end.
 
 use braid_devnet::{Devnet, Options, tokens};
 use braid_ethereum::{FollowerConfig, FollowerHandle, Phase};
@@ -11,7 +11,7 @@ use crate::{
     wire::Wire,
 };
 
-/// Replaces the newest blocks by as many empty ones.
+/// Replaces the newest blocks with the same number of empty ones.
 async fn reorganise(chain: &Devnet, depth: u64) {
     chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();
 }
@@ -128,12 +128,12 @@ async fn a_pool_whose_numbers_do_not_fit_together_once_stays_in_the_market() {
     assert!(proxy.is_spent(), "no call told the second");
     let held: Vec<_> = content(&market).into_keys().collect();
     assert_eq!(held, from_scratch(&chain).await.into_keys().collect::<Vec<_>>());
-    // What was told wrong of pools whose numbers fit together all the same is gone with the next block.
+    // Pools whose wrong values were consistent with each other are corrected with the next block.
     acts.any(&market).await;
     assert_faithful(&mut follower, &chain).await;
 }
 
-/// The first market is read of a head on which the node may be building.
+/// The first market is read at a head that the node may still be building.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pool_whose_numbers_did_not_fit_together_as_it_was_first_read_is_read_once_more() {
     let chain = chain().await;
@@ -164,7 +164,7 @@ async fn a_websocket_that_is_cut_is_opened_again() {
     }
 }
 
-/// A whole start over a node at each distance: connection, first market, and blocks after it.
+/// Runs a complete start with a node at each distance: connection, first market, and the blocks after it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_over_a_node_at_any_distance_ends_with_the_chains_market() {
     let chain = chain().await;
@@ -191,7 +191,7 @@ async fn a_start_over_a_node_at_any_distance_ends_with_the_chains_market() {
     }
 }
 
-/// Lets a follower miss what happens meanwhile.
+/// Makes a follower miss what happens in the meantime.
 async fn missing(follower: &mut FollowerHandle, proxy: &Proxy, happens: impl Future<Output = ()>) {
     proxy.set(Fault::Refuse);
     status_when(follower, |status| status.phase == Phase::Disconnected).await;
@@ -214,7 +214,7 @@ async fn hundreds_of_missed_blocks_are_caught_up_at_once_and_those_after_them_on
     missing(&mut follower, &proxy, many).await;
     assert_faithful(&mut follower, &chain).await;
     assert_eq!(follower.status.borrow().leaps, 1);
-    // heads that do not follow the tip, as they come where a node is asked for them every so often
+    // Heads that do not follow each other directly, as with polling.
     for _ in 0..3 {
         let few = async {
             acts.several(&market, 2).await;
@@ -260,7 +260,8 @@ async fn a_node_that_is_killed_and_started_again_is_followed_again() {
         drop(first);
         status_when(&mut follower, |status| status.phase == Phase::Disconnected).await;
         assert_eq!(follower.heads.borrow().as_ref().unwrap().block().hash, market.block().hash);
-        // the local chain's first block comes two years after the one before: a pool that is read across both has rates that fit no vault
+        // The first block of the local chain is two years later than the world's last one. Rates that are read across
+        // both fit no vault.
         wire.close(true);
         let second = Devnet::start(Options { port, ..Options::default() }).await.unwrap();
         wire.close(false);

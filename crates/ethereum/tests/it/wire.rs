@@ -1,4 +1,4 @@
-//! A wire between service and node that can be cut.
+//! A connection between service and node that can be cut.
 
 use std::sync::{
     Arc,
@@ -12,7 +12,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Forwards bytes on a port of its own; ends when dropped.
+/// Forwards bytes from its own port. It ends when dropped.
 pub(crate) struct Wire {
     pub(crate) port: u16,
     cuts: watch::Sender<u64>,
@@ -41,7 +41,7 @@ impl Wire {
                 let mut cut = cut.clone();
                 cut.mark_unchanged();
                 tokio::spawn(async move {
-                    // nobody there: the connection ends
+                    // If the node is not there, the connection ends.
                     let Ok(mut far) = TcpStream::connect(("127.0.0.1", upstream)).await else { return };
                     tokio::select! {
                         _ = cut.changed() => {}
@@ -53,12 +53,12 @@ impl Wire {
         Self { port, cuts, closed, task }
     }
 
-    /// Whether new connections are closed at once.
+    /// Sets whether new connections are closed at once.
     pub(crate) fn close(&self, closed: bool) {
         self.closed.store(closed, Ordering::Release);
     }
 
-    /// Cuts every connection; new ones are let through.
+    /// Cuts every connection. New ones are forwarded.
     pub(crate) fn cut(&self) {
         self.cuts.send_modify(|cuts| *cuts += 1);
     }

@@ -1,4 +1,5 @@
-//! Any route of any shape: decoding gives it back, and the proxy's rules hold for what was encoded.
+//! Tests with routes of any shape: decoding must give the same route, and the encoded program must follow the proxy's
+//! rules.
 
 mod decoder;
 mod routes;
@@ -11,8 +12,8 @@ use self::routes::{Case, Shape, case};
 use super::*;
 use crate::PartnerFee;
 
-/// Runs a decoded program by the words of `docs/internals/program.md`, section 3, with the route's amounts out; gives what every
-/// step spent, and what the recipient has of each output.
+/// Runs a decoded program as `docs/internals/program.md`, section 3, specifies, with the route's amounts out. Returns
+/// what every step spent, and the recipient's amount of each output.
 fn run(case: &Case, program: &Program, decoded: &Decoded) -> (Vec<U256>, Vec<U256>) {
     let mut at_hand = vec![U256::ZERO; decoded.tokens.len()];
     for (index, input) in case.order.inputs.iter().enumerate() {
@@ -211,7 +212,7 @@ fn a_purchase_leaves_some_of_the_allowance_where_a_sale_clears_it() {
         crate::gas::estimate(&case.market, &case.route, &case.order, program, payer, crate::Authorization::Allowance)
     };
     let purchase = encode_purchase(&case.market, &case.route, &case.order).unwrap().unwrap();
-    // EIP-3529 refunds 4,800 for a slot that is cleared
+    // EIP-3529 refunds 4,800 gas for a cleared slot.
     assert_eq!(gas(&purchase).unwrap().total_gas_units, gas(&check(&case)).unwrap().total_gas_units + 4_800);
 }
 

@@ -1,5 +1,5 @@
-//! Pools of Balancer's vaults on a local chain: what was quoted is what the recipient gets, to the wei, also when remembered rates have
-//! run out; and the modelled gas is that of the receipts.
+//! Tests of Balancer's pools on a local chain. The recipient must receive what was quoted, to the wei, also after
+//! cached rates have expired. The modelled gas must be that of the receipts.
 
 use braid_devnet::{
     accounts::{MAKER, OTHER},
@@ -17,10 +17,10 @@ alloy_sol_types::sol! {
     function rebase(uint256 pooledEther) external;
 }
 
-/// How far the model of gas may be from the receipt.
+/// The tolerance of the modelled gas, relative to the receipt.
 const TOLERANCE: f64 = 0.07;
 
-/// What is sold for what, in hundredths of a whole token, through which product alone.
+/// The token sold, the token bought, the amount in hundredths of a whole token, and the only product.
 struct Case(&'static str, &'static str, u64, Product);
 
 const CASES: [Case; 21] = [
@@ -53,7 +53,7 @@ async fn swap(chain: &mut Chain, case: &Case, recipient: Address) -> (u64, u64) 
     trade(chain, [sold.address, bought.address], amount, &[case.3], recipient).await
 }
 
-/// Pools whose own token is a coin of another pool, with that token.
+/// Returns the own token of a pool that is also a coin of another pool.
 fn shares_traded(chain: &Chain) -> Address {
     let market = &chain.market;
     let own = |pool: &&std::sync::Arc<Pool>| {
@@ -68,7 +68,7 @@ fn shares_traded(chain: &Chain) -> Address {
         .unwrap()
 }
 
-/// The own token of the composable pool of two coins.
+/// Returns the own token of the composable pool of two coins.
 fn own_token_of(chain: &Chain, pair: [Address; 2]) -> Address {
     let market = &chain.market;
     let has = |pool: &Pool| {
@@ -78,8 +78,8 @@ fn own_token_of(chain: &Chain, pair: [Address; 2]) -> Address {
     market.pools().iter().find(|pool| has(pool)).unwrap().key.contract
 }
 
-/// A pool's own token is bought and sold like any coin, also on the way to something else: the pool of COMP has no other coin, so
-/// that every way there goes through the shares of the pool of dollars.
+/// A pool's own token must be bought and sold like any coin, also as an intermediate token. The pool of COMP has no
+/// other coin, so every path there goes through the own token of the pool of dollars.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pools_own_token_is_a_coin_on_the_way() {
     let mut chain = Chain::start().await;
@@ -98,11 +98,12 @@ async fn a_pools_own_token_is_a_coin_on_the_way() {
         (share, address("DAI"), wad * U256::from(76_543) + U256::from(1), &dollars),
         (address("PYUSD"), address("COMP"), units("PYUSD", 987_654), &both),
         (address("COMP"), address("USDT"), units("COMP", 54_321), &both),
-        // the share's own pool is in the market too: it tells whom the share lets take without an approval
+        // The pool that issued the token is in the market too, because it shows who may take the token without an
+        // approval.
         (share, address("COMP"), wad * U256::from(999), &both),
         (address("USDC"), address("COMP"), U256::from(1_000_003), &both),
     ];
-    // pools of two coins, with and without a rate
+    // Pools of two coins, with and without a rate.
     for [sold, bought] in [["WBTC", "cbBTC"], ["wstETH", "WETH"], ["WETH", "wstETH"]] {
         let pair = [sold, bought].map(address);
         let own = own_token_of(&chain, pair);
@@ -111,7 +112,7 @@ async fn a_pools_own_token_is_a_coin_on_the_way() {
     }
     let mut off = Vec::new();
     for (sold, bought, amount, products) in cases {
-        // once to a holder of none, whom the model of gas takes for one of some
+        // The first trade gives the recipient a balance, which the gas model assumes.
         trade(&mut chain, [sold, bought], amount, products, OTHER).await;
         let (modelled, used) = trade(&mut chain, [sold, bought], amount, products, OTHER).await;
         let error = modelled as f64 / used as f64 - 1.0;
@@ -132,7 +133,8 @@ async fn balancers_pools_pay_what_was_quoted() {
     for day in 0..2_u8 {
         for (place, case) in (0_u8..).zip(&CASES) {
             let fresh = Address::repeat_byte(0x30 + 20 * day + place);
-            // the first may ask for rates anew; its recipient has nothing yet, which the model of gas counts as something
+            // The first trade may refresh cached rates. Its recipient has no balance yet, whereas the gas model assumes
+            // one.
             let (first_modelled, first_used) = swap(&mut chain, case, fresh).await;
             println!(
                 "{:>8} → {:<8} {first_modelled:>7} modelled {first_used:>7} used, to a new holder",
@@ -147,7 +149,7 @@ async fn balancers_pools_pay_what_was_quoted() {
                 off.push(row);
             }
         }
-        // a day later the rates that pools remember have run out, and a wrapped coin is worth more
+        // A day later the cached rates have expired, and a wrapped coin is worth more.
         let pooled = U256::from(12_000_000_u64) * U256::from(10).pow(U256::from(18));
         let rebase = rebaseCall { pooledEther: pooled * U256::from(1_201 + u64::from(day)) / U256::from(1_000) };
         chain.devnet.send(&Tx::call(MAKER, STETH, &rebase)).await.unwrap();

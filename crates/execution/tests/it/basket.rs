@@ -1,4 +1,4 @@
-//! A random acyclic flow through real pools.
+//! Generates random acyclic flows through real pools.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
-/// Tokens that only vaults, pools whose rates follow from vaults, and pools of the products below trade.
+/// Tokens that are traded only by vaults, by pools whose rates follow from vaults, and by pools of the products below.
 const VAULTS_ALONE: [&str; 22] = [
     "stETH",
     "sDAI",
@@ -38,7 +38,7 @@ const VAULTS_ALONE: [&str; 22] = [
     "svZCHF",
     "sUSG",
 ];
-/// Products whose amounts depend on the second, or on another pool.
+/// Products whose amounts depend on the timestamp or on another pool.
 const VAULT_PRODUCTS: [Product; 10] = [
     Product::BalancerV3Buffer,
     Product::Erc4626,
@@ -66,7 +66,7 @@ pub struct Basket {
 }
 
 impl Basket {
-    /// Rolls until a flow comes out whose every token has somewhere to go.
+    /// Generates flows until there is one in which every token can be spent.
     pub fn roll(market: &Market, dice: &mut StdRng) -> Self {
         loop {
             if let Some(basket) = Self::try_roll(market, dice) {
@@ -121,7 +121,7 @@ impl Basket {
         })
     }
 
-    /// The order whose minimums are the whole of what was computed.
+    /// Returns the order whose minimums are the full computed amounts.
     pub fn order(&self, deadline: u64) -> Order {
         let after_fee = |amount: U256| self.partner_fee.map_or(amount, |fee| fee.after_output(amount));
         let outputs = self.outputs.iter().zip(&self.route.amounts_out);
@@ -139,7 +139,7 @@ impl Basket {
     }
 }
 
-/// A cent to a hundred thousand dollars' worth.
+/// Returns an amount worth a cent to a hundred thousand dollars.
 fn random_amount(market: &Market, id: TokenId, dice: &mut StdRng) -> TokenAmount {
     let token = market.tokens().get(id).unwrap();
     let price = if id == Tokens::ETHER { 3_000.0 } else { tokens::find(&token.address.to_string()).unwrap().price_usd };
@@ -156,8 +156,8 @@ struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    /// Sends what is at hand of a token to later tokens, through one to three pools; an output may keep it all or a part.
-    /// `None` when it has nowhere to go, or a pool refuses.
+    /// Sends the balance of a token to later tokens, through one to three pools. An output may keep all or a part of
+    /// it. `None` if it cannot be spent, or if a pool refuses.
     fn spread(&mut self, token: TokenId, later: &[TokenId], is_output: bool, dice: &mut StdRng) -> Option<()> {
         let has = self.at_hand.get(&token).is_some_and(|amount| !amount.is_zero());
         if !has || (is_output && dice.random_bool(0.8)) {
@@ -166,7 +166,7 @@ impl Flow<'_> {
         let leads_on = |id: &&PoolId| {
             let pool = self.market.pool(**id).unwrap();
             let anytime = !VAULT_PRODUCTS.contains(&pool.product);
-            // a route meets a lender once
+            // A route may use a lender's state only once.
             let met = |id: &PoolId| self.market.pool(*id).unwrap().shares_state_at() == pool.shares_state_at();
             anytime
                 && !self.used.iter().any(met)
@@ -179,7 +179,7 @@ impl Flow<'_> {
         let branches = dice.random_range(1..=3.min(pools.len()));
         let chosen: Vec<PoolId> = pools.choose_multiple(dice, branches).copied().collect();
         for (index, pool) in chosen.iter().enumerate() {
-            // two of the same lender may have been chosen together
+            // Two pools with the same lender may have been chosen.
             let place = |id: &PoolId| self.market.pool(*id).map(|pool| pool.shares_state_at());
             if self.used.iter().any(|used| place(used) == place(pool)) {
                 return None;

@@ -1,8 +1,8 @@
-//! Random baskets through the real pools, in an EVM in process: several inputs and outputs, splits and merges of any acyclic
-//! shape, ether anywhere, fees on either side, allowances and Permit2 signatures (single and batch).
+//! Runs random baskets through the real pools in an EVM in this process: several inputs and outputs, splits and merges
+//! of any acyclic shape, ether anywhere, fees on either side, allowances, and Permit2 signatures (single and batch).
 //!
-//! No solver takes part: the shapes are wilder than what one would choose. Amounts come from the pools' own arithmetic and
-//! the proxy's rule of shares; every minimum is the whole of what was computed, so a wei less reverts.
+//! The solver takes no part, because its routes would have less varied shapes. Amounts come from the pools' own
+//! arithmetic and the proxy's rule of shares. Every minimum is the full computed amount, so that one wei less reverts.
 use alloy::primitives::{Address, keccak256};
 use alloy::signers::{SignerSync, local::PrivateKeySigner};
 use alloy::sol_types::SolValue;
@@ -22,7 +22,7 @@ use crate::shared;
 const BASKETS: usize = 1_500;
 const SEED: u64 = 7;
 
-/// Calldata for a basket, with a signature of the taker's where it pays by one.
+/// Returns the calldata of a basket, with the taker's signature if it pays by signature.
 fn calldata(order: &Order, program: &Program, by_signature: bool, number: u64) -> Bytes {
     if !by_signature {
         return braid_execution::calldata(order, program);
@@ -34,16 +34,16 @@ fn calldata(order: &Order, program: &Program, by_signature: bool, number: u64) -
     braid_execution::calldata_with_permit2(order, program, &permit, &Bytes::from(signature))
 }
 
-/// Marks another nonce of the same word as used, as it is with owners who have signed before.
+/// Marks another nonce of the same word as used, as for owners who have signed before.
 fn sign_before(overlay: &mut Overlay<'_>, number: u64) {
-    // `nonceBitmap` is at slot 0
+    // `nonceBitmap` is at slot 0.
     let of_owner = keccak256((TAKER, U256::ZERO).abi_encode());
     let word = keccak256((U256::from(number >> 8), of_owner).abi_encode());
     let other = U256::ONE << ((number + 1) % 256);
     overlay.insert_account_storage(permit2::ADDRESS, word.into(), other).unwrap();
 }
 
-/// Gives the taker what the basket needs, and twice that, so that something stays.
+/// Gives the taker twice what the basket needs, so that a rest remains.
 fn endow(overlay: &mut Overlay<'_>, order: &Order, spender: Address) {
     for input in &order.inputs {
         let (token, owner) = (input.token, TAKER);
@@ -75,7 +75,7 @@ fn balance(overlay: &mut Overlay<'_>, token: Address, owner: Address) -> U256 {
     U256::from_be_slice(&answer.unwrap())
 }
 
-/// Runs a basket on a copy of the chain and compares every balance; gives the gas used.
+/// Runs a basket on a copy of the chain, compares every balance, and returns the gas used.
 fn execute(fork: &Fork, basket: &Basket, order: &Order, data: Bytes, spender: Address, number: u64) -> u64 {
     let mut overlay = Overlay::new(fork);
     sign_before(&mut overlay, number);

@@ -1,5 +1,6 @@
-//! Buffers of Balancer's third vault on a local chain: what was quoted for the next second is what the recipient gets in it, to the wei,
-//! within what a buffer holds and beyond it, also after a day of interest; and the modelled gas is that of the receipts.
+//! Tests of Balancer V3's buffers on a local chain. At the next timestamp the recipient must receive what was quoted
+//! for it, to the wei, within a buffer's balance and beyond it, also after a day of interest. The modelled gas must be
+//! that of the receipts.
 
 use braid_devnet::{
     accounts::OTHER,
@@ -13,10 +14,11 @@ use serde_json::json;
 use crate::chain::Chain;
 use crate::vaults::{trade, trade_by};
 
-/// How far the model of gas may be from the receipt.
+/// The tolerance of the modelled gas, relative to the receipt.
 const TOLERANCE: f64 = 0.07;
 
-/// What is sold for what, in hundredths of a whole token, and whether the buffer holds so much as it is made.
+/// The token sold, the token bought, the amount in hundredths of a whole token, and whether the buffer's initial
+/// balance covers it.
 struct Case(&'static str, &'static str, u64, bool);
 
 const CASES: [Case; 18] = [
@@ -40,7 +42,7 @@ const CASES: [Case; 18] = [
     Case("fUSDT", "USDT", 200_000_000, false),
 ];
 
-/// What the buffer of a share holds of the coin that is bought.
+/// Returns the buffer's balance of the token that is bought.
 fn held(chain: &Chain, sold: Address, bought: Address) -> U256 {
     let id = |token| chain.market.tokens().id(token).unwrap();
     let mut pools = chain.market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Buffer);
@@ -86,8 +88,9 @@ async fn buffers_pay_what_was_quoted_for_the_second() {
     assert!(off.is_empty(), "gas off by more than {TOLERANCE}: {off:#?}");
 }
 
-/// A trade between the assets of two vaults: wrapped by a buffer, swapped in the pool of their shares, unwrapped by a buffer. All three see
-/// the rates of the second in which the transaction is mined, a day after the pool was touched last.
+/// Trades between the assets of two vaults: a buffer wraps, the pool of their shares swaps, and a buffer unwraps. All
+/// three must use the rates at the timestamp at which the transaction is mined, also a day after the pool's last
+/// change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn boosted_pools_between_two_buffers_pay_what_was_quoted_for_the_second() {
     let mut chain = Chain::start().await;
@@ -96,7 +99,7 @@ async fn boosted_pools_between_two_buffers_pay_what_was_quoted_for_the_second() 
     for day in 0..2_u8 {
         for (share, at) in [("waEthUSDC", 0xb0), ("gtUSDCp", 0xb1), ("v2USDC", 0xb2)] {
             let shares = [share, "waEthUSDT"].map(|symbol| tokens::by_symbol(symbol).address);
-            // from asset to asset, and from share to share by the pool alone
+            // From asset to asset, and from share to share in the pool alone.
             for sides in [["USDC", "USDT"], ["USDT", "USDC"], [share, "waEthUSDT"], ["waEthUSDT", share]] {
                 let [sold, bought] = sides.map(tokens::by_symbol);
                 let mut pools: Vec<PoolKey> = vec![boosted(&chain.market, shares).into()];
@@ -129,7 +132,7 @@ async fn boosted_pools_between_two_buffers_pay_what_was_quoted_for_the_second() 
     assert!(off.is_empty(), "gas off by more than {TOLERANCE}: {off:#?}");
 }
 
-/// The pool of two vaults' shares, whose rates both follow.
+/// Returns the pool of two vaults' shares, whose rates both follow from the vaults.
 fn boosted(market: &Market, shares: [Address; 2]) -> Address {
     let ids = shares.map(|share| market.tokens().id(share).unwrap());
     let mut pools = market.pools().iter().filter(|pool| pool.product == Product::BalancerV3Stable);

@@ -1,4 +1,4 @@
-//! A local chain with the real pools, and its market read afresh by the protocols' own readers.
+//! A local chain with the real pools, and its market, read by the protocols' own readers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ alloy_sol_types::sol! {
     function transfer(address to, uint256 amount) external returns (bool);
 }
 
-/// The chain and what is known of it.
+/// The chain, with its known pools and tokens and its market.
 pub struct Chain {
     pub devnet: Devnet,
     pub node: Node,
@@ -24,7 +24,7 @@ pub struct Chain {
     pub market: Arc<Market>,
 }
 
-/// What a transaction did.
+/// The result of a transaction.
 pub struct Receipt {
     pub succeeded: bool,
     pub gas_used: u64,
@@ -35,7 +35,7 @@ impl Chain {
     pub async fn start() -> Self {
         let devnet = Devnet::start(Options::default()).await.unwrap();
         assert_eq!(devnet.proxy(), Some(braid_execution::proxy::address()), "the proxy is where the artifact says");
-        // blocks a slot apart, as on mainnet: oracles and accumulators are written by every trade
+        // The interval between blocks is a slot, as on mainnet, so that every trade writes oracles and accumulators.
         devnet.rpc().call("anvil_setBlockTimestampInterval", json!([12])).await.unwrap();
         let node = Node::connect(&devnet.http_url()).await.unwrap();
         let block = node.latest_block().await.unwrap();
@@ -47,7 +47,7 @@ impl Chain {
             let (symbol, name) = (token.symbol.to_owned(), token.name.to_owned());
             table.insert(Token { address: token.address, symbol, name, decimals: token.decimals });
         }
-        // a pool's own token is a coin like others
+        // A pool's own token is a coin like others.
         for pool in &known {
             if pool.coins.contains(&pool.key.contract) && table.id(pool.key.contract).is_none() {
                 let (symbol, name) = ("BPT".to_owned(), "a pool's own token".to_owned());
@@ -61,7 +61,8 @@ impl Chain {
         chain
     }
 
-    /// Reads some pools again at the newest block, those that listen to them, and those that every block reads.
+    /// Reads some pools again at the newest block, with the pools whose state depends on their logs and those that are
+    /// polled every block.
     pub async fn refresh(&mut self, pools: &[Address]) {
         let listens = |pool: &&std::sync::Arc<Pool>| {
             let protocol = pool.product;
@@ -76,7 +77,7 @@ impl Chain {
         self.market = Arc::new(self.read(&changed, &self.market).await);
     }
 
-    /// Adds pools that only a list tells of, and coins that are nobody's but pools'.
+    /// Adds pools that only a list names, and tokens that only pools have as coins.
     pub async fn know(&mut self, pools: &[Discovered]) {
         let mut table = (*self.tokens).clone();
         for coin in pools.iter().flat_map(|pool| &pool.coins) {
@@ -90,7 +91,7 @@ impl Chain {
         self.market = Arc::new(self.read(pools, &self.market).await);
     }
 
-    /// Reads the pools again that a condition takes, and what wraps ether; gives a market of these alone.
+    /// Reads the pools again that fulfil a condition, and the pool that wraps ether. Returns a market of only these.
     pub async fn refresh_only(&mut self, wanted: impl Fn(&Pool) -> bool) -> Arc<Market> {
         let taken = |pool: &&Arc<Pool>| pool.product == Product::WrappedEther || wanted(pool);
         let addresses: Vec<Address> = self.market.pools().iter().filter(taken).map(|pool| pool.key.contract).collect();
@@ -101,7 +102,7 @@ impl Chain {
         Arc::new(Market::new(*self.market.block(), Arc::clone(&self.tokens), pools).unwrap())
     }
 
-    /// The whole market, read from nothing.
+    /// Reads the whole market without previous states.
     pub async fn read_everything(&self) -> Market {
         self.read(&self.known, &Market::empty(*self.market.block(), Arc::clone(&self.tokens))).await
     }
@@ -118,7 +119,7 @@ impl Chain {
         before.next(block, Arc::clone(&self.tokens), pools).unwrap()
     }
 
-    /// What an account holds of each of some tokens (ether among them) at the newest block.
+    /// Returns an account's balances of some tokens (which may include ether) at the newest block.
     pub async fn balances(&self, owner: Address, of: &[Address]) -> Vec<U256> {
         let block = self.node.latest_block().await.unwrap();
         let calls = of.iter().map(|token| Call { to: *token, data: approvals::balance_calldata(owner) }).collect();
@@ -133,7 +134,7 @@ impl Chain {
     /// Sends a transaction from the taker, which anvil mines at once.
     pub async fn send(&self, to: Address, data: Bytes, value_wei: U256, gas_units: u64) -> Receipt {
         let tx = json!({ "from": accounts::TAKER, "to": to, "data": data, "value": value_wei, "gas": U256::from(gas_units) });
-        // answers with the receipt, once the transaction is mined (EIP-7966)
+        // The answer is the receipt, once the transaction is mined (EIP-7966).
         let receipt = self.devnet.rpc().call("eth_sendTransactionSync", json!([tx])).await.unwrap();
         let quantity = |name: &str| -> U256 { receipt[name].as_str().unwrap().parse().unwrap() };
         Receipt {
@@ -143,12 +144,12 @@ impl Chain {
         }
     }
 
-    /// A call to the node that must succeed.
+    /// Makes a call to the node, which must succeed.
     pub async fn rpc(&self, method: &str, params: Value) {
         self.devnet.rpc().call(method, params).await.unwrap();
     }
 
-    /// Lets a spender take exactly so much, by the transactions that the taker would be given.
+    /// Approves a spender for exactly this amount, with the transactions that a taker would receive.
     pub async fn approve(&self, token: Address, spender: Address, amount: U256) {
         for step in approvals::approval_transactions(token, spender, amount, None) {
             let receipt = self.send(step.to, step.data, U256::ZERO, 200_000).await;
@@ -156,13 +157,13 @@ impl Chain {
         }
     }
 
-    /// Has the node's wallet sign typed data as the taker.
+    /// Makes the node's wallet sign typed data as the taker.
     pub async fn sign(&self, typed: &permit2::TypedData) -> Bytes {
         let params: Value = json!([accounts::TAKER, typed.eip712]);
         self.devnet.rpc().get("eth_signTypedData_v4", params).await.unwrap()
     }
 
-    /// Gives an account a little of everything, as an account that has been in use for long has.
+    /// Gives an account a small balance of everything, like an account that has been in use for long.
     pub async fn settle_in(&self, account: Address) {
         for token in tokens::TOKENS {
             self.devnet.fund(token.address, account, U256::ONE).await.unwrap();
@@ -170,7 +171,7 @@ impl Chain {
         self.devnet.fund_ether(account, U256::ONE).await.unwrap();
     }
 
-    /// Gives the taker twice the amount of a token, where it has less.
+    /// Gives the taker twice the amount of a token, if it has less.
     pub async fn afford(&self, token: Address, amount: U256) {
         let enough = amount * U256::from(2);
         if self.balances(accounts::TAKER, &[token]).await[0] >= enough {
@@ -179,7 +180,7 @@ impl Chain {
         if token == NATIVE_ETHER {
             self.devnet.fund_ether(accounts::TAKER, enough).await.unwrap();
         } else if tokens::TOKENS.iter().all(|listed| listed.address != token) {
-            // a pool's own token: whoever filled the pool has it
+            // A pool's own token belongs to the account that filled the pool.
             let call = transferCall { to: accounts::TAKER, amount: enough };
             self.devnet.send(&Tx::call(accounts::MAKER, token, &call)).await.unwrap();
         } else {
@@ -187,7 +188,7 @@ impl Chain {
         }
     }
 
-    /// What a call of the taker's reverts with at the newest block, in words.
+    /// Returns the reason with which a call of the taker reverts at the newest block.
     pub async fn why(&self, to: Address, data: Bytes, value_wei: U256) -> String {
         let tx = json!({ "from": accounts::TAKER, "to": to, "data": data, "value": value_wei });
         match self.devnet.rpc().call("eth_call", json!([tx, "latest"])).await {
@@ -197,7 +198,7 @@ impl Chain {
     }
 }
 
-/// Every pool that a factory announced, and the fixed ones, in the order of the products.
+/// Returns every pool that a factory announced, and the fixed ones, in the order of the products.
 async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
     let mut found = Vec::new();
     for product in Product::ALL {
@@ -215,15 +216,15 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
             pool.coins.insert(0, Address::from_word(B256::from_slice(&answer)));
         }
     }
-    // of the listed vaults the local chain has some
+    // The local chain has only some of the listed vaults.
     let own: Vec<Address> = found.iter().map(|pool| pool.key.contract).collect();
     let listed = |coin: &Address| tokens::TOKENS.iter().any(|token| token.address == *coin);
     let exists = |coin: &Address| *coin == NATIVE_ETHER || listed(coin) || own.contains(coin);
     found.retain(|pool| pool.coins.iter().all(exists));
-    // products of one vault share its announcements
+    // Several products of one vault contract share its announcements.
     let mut seen = std::collections::BTreeSet::new();
     found.retain(|pool| seen.insert(pool.key));
-    // and of the listed pools too; what was announced is there, contract or not
+    // The same holds for listed pools. An announced pool exists, even if its key is not a contract with code.
     let mut there = Vec::with_capacity(found.len());
     for pool in found {
         let announced = pool.product.fixed_pools().is_empty();
@@ -236,7 +237,8 @@ async fn discover(node: &Node, head: &Block) -> Vec<Discovered> {
     found
 }
 
-/// Runs the pools' readers together, one batch of calls per round. Each state comes with the product that it showed the pool to be.
+/// Runs the pools' readers together, with one batch of calls per round. Returns each state with the product that it
+/// identifies.
 async fn read_states(node: &Node, at: B256, pools: &[Discovered]) -> Vec<(PoolState, Product)> {
     let mut readers: Vec<Box<dyn StateReader>> = pools.iter().map(|pool| pool.product.reader(pool)).collect();
     let mut done: BTreeMap<usize, PoolState> = BTreeMap::new();

@@ -1,7 +1,9 @@
-//! Every product of the one list has everything: found and read on the local chain by its own record, priced exactly and
-//! continuously, encoded as the proxy's page says, executed for what was quoted, and held to evidence that exists.
+//! Checks that every product is complete: it is found and read on the local chain by its own implementation, priced
+//! exactly and continuously, encoded as the proxy's page specifies, executed for the quoted amount, and supported by
+//! existing evidence.
 //!
-//! Nothing here knows a product by name: what a new one lacks is what fails. `docs/internals/adding-a-protocol.md` walks through one.
+//! The tests name no product, so they fail for anything that a new one lacks. `docs/internals/adding-a-protocol.md`
+//! explains how to add one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,14 +24,14 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(repository().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The cells of the table rows that begin with a cell in backticks.
+/// Returns the cells of the table rows whose first cell is in backticks.
 fn rows(page: &str) -> BTreeMap<String, Vec<String>> {
     let cells = |line: &str| line.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
     let rows = page.lines().filter(|line| line.starts_with("| `")).map(cells);
     rows.filter_map(|row: Vec<String>| Some((row.first()?.trim_matches('`').to_owned(), row))).collect()
 }
 
-/// Bytes of the operands that the proxy's page lists: `pool:address i:u8 j:u8`, or none.
+/// Returns the number of bytes of the operands in the page's notation: `pool:address i:u8 j:u8`, or none.
 fn operand_bytes(cell: &str) -> usize {
     let sizes = cell.trim_matches('`').split_whitespace().filter_map(|operand| operand.split_once(':'));
     sizes
@@ -43,15 +45,16 @@ fn operand_bytes(cell: &str) -> usize {
         .sum()
 }
 
-/// An amount in each direction that the pool takes: of a ladder, the smallest that pays a hundred thousand times what the smallest
-/// of all pays, or the largest before it that does not drain the pool, of which a curve is a bound and no more.
+/// Returns one amount for each direction of the pool. Amounts grow by factors of ten. The result is the first that pays
+/// more than a hundred thousand times the output of the smallest amount that pays, or else the largest that does not
+/// drain the pool. For draining trades a curve is only an upper bound.
 pub fn paying(pool: &Pool, at: &ExecutionBlock) -> Vec<(u8, u8, U256, Swap)> {
     let count = u8::try_from(pool.coins.len()).unwrap();
     let mut found = Vec::new();
     for (coin_in, coin_out) in (0..count).flat_map(|i| (0..count).map(move |j| (i, j))).filter(|(i, j)| i != j) {
         let ladder = (0..30_u64).map(|k| U256::from(10).pow(U256::from(k)) * U256::from(997));
         let mut pays = ladder.filter_map(|amount| Some((amount, pool.swap(at, coin_in, coin_out, amount).ok()?)));
-        // the first that pays may be a crumb, whose rate rounding spoils
+        // The first amount that pays may be so small that rounding distorts its rate.
         let Some((first, crumb)) = pays.next() else { continue };
         let rate = |amount: U256, out: U256| f64::from(out) / f64::from(amount);
         let spot = rate(first, crumb.amount_out);
@@ -68,7 +71,8 @@ pub fn paying(pool: &Pool, at: &ExecutionBlock) -> Vec<(u8, u8, U256, Swap)> {
     found
 }
 
-/// Exact maths and the curve say the same, neither allocates; a larger trade pays no less; the step is on the proxy's page.
+/// Checks that the exact arithmetic and the curve agree and that neither allocates, that a larger trade pays no less,
+/// and that the proxy's page describes the step.
 fn check(pool: &Pool, at: &ExecutionBlock, opcodes: &BTreeMap<String, Vec<String>>) -> Vec<(u8, u8, U256)> {
     let product = pool.product.id();
     let trades = paying(pool, at);
@@ -116,7 +120,8 @@ fn check(pool: &Pool, at: &ExecutionBlock, opcodes: &BTreeMap<String, Vec<String
     trades.into_iter().map(|(coin_in, coin_out, amount, _)| (coin_in, coin_out, amount)).collect()
 }
 
-/// Whoever looks for pools that depend on more than their own logs passes this one over.
+/// Checks that a pool of a product that stands alone depends only on its own logs. The code that looks for other
+/// dependencies skips such products.
 fn stands_alone(pool: &Pool) {
     let (product, state) = (pool.product, &pool.state);
     let own = pool.key.id.is_none() && product.listens_to(state).iter().all(|other| *other == pool.key.contract);
@@ -134,7 +139,7 @@ async fn every_product_is_found_read_priced_encoded_and_executed() {
         let record = product;
         assert_eq!(record.of_record(), *product, "{}: the record of another product", product.id());
         assert!(Product::named(product.id()).contains(product) && Product::named(product.family()).contains(product));
-        // what a pool is may show only when it is read: one announcement then speaks for a family
+        // The product of a pool may show only when it is read. Then the products of a family share one announcement.
         let family = Product::named(product.family());
         let says = |product: &Product| {
             let record = product;
@@ -151,7 +156,7 @@ async fn every_product_is_found_read_priced_encoded_and_executed() {
         }
         for (place, pool) in pools.iter().enumerate() {
             let trades = check(pool, &at, &opcodes);
-            // one trade through the router and the proxy for each product
+            // One trade through the router and the proxy for each product.
             let Some((coin_in, coin_out, amount)) = trades.first().copied().filter(|_| place == 0) else { continue };
             let token = |coin: u8| chain.market.tokens().get(pool.coins[usize::from(coin)]).unwrap().address;
             let pair = [token(coin_in), token(coin_out)];

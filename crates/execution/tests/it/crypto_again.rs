@@ -1,5 +1,6 @@
-//! CryptoSwap pools that a route meets more than once. Such a pool moves its price scale towards averages of past prices, so that
-//! what a second swap of one transaction pays may depend on the second in which it is mined. What is quoted is paid in each.
+//! Tests of routes that use a CryptoSwap pool more than once. Such a pool moves its price scale towards averages of
+//! past prices, so the output of a second swap in a transaction may depend on the timestamp at which it is mined. The
+//! quoted amount must be paid at every timestamp.
 
 use alloy_sol_types::{SolCall, sol};
 use braid_devnet::accounts::TAKER;
@@ -23,12 +24,12 @@ sol! {
 
 const CRYPTO: [Product; 4] =
     [Product::CurveCryptoswap, Product::CurveTricrypto, Product::CurveTricryptoNg, Product::CurveTwocryptoNg];
-/// Seconds after the one that a quote is for.
+/// Seconds after the timestamp that a quote is for.
 const LATER: [u64; 4] = [0, 12, 1_212, 86_400];
 const ROUNDS: usize = 8;
 const SEQUENCES: usize = 5;
 
-/// One swap: coins by position, atomic units.
+/// A swap: coins by position, and the amount in atomic units.
 #[derive(Clone, Copy, Debug)]
 struct Trade(u8, u8, U256);
 
@@ -38,7 +39,7 @@ fn crypto(pool: &Pool) -> &braid_protocols::curve::crypto::State {
     state
 }
 
-/// From a dust to a twentieth of what the pool holds.
+/// Returns a trade from a tiny amount to a twentieth of the pool's balance.
 fn roll(pool: &Pool, dice: &mut StdRng) -> Trade {
     let coins = u8::try_from(pool.coins.len()).unwrap();
     let i = dice.random_range(0..coins);
@@ -60,7 +61,7 @@ fn call(Trade(i, j, dx): Trade) -> Bytes {
     exchangeCall { i: U256::from(i), j: U256::from(j), dx, least: U256::ZERO }.abi_encode().into()
 }
 
-/// What the pool pays in the EVM; `None` where it reverts.
+/// Returns what the pool pays in the EVM; `None` if it reverts.
 fn paid(overlay: &mut Overlay<'_>, pool: Address, [sold, bought]: [Address; 2], trade: Trade) -> Option<U256> {
     let held = |overlay: &mut Overlay<'_>| {
         let answer = view(overlay, bought, braid_execution::approvals::balance_calldata(TAKER)).unwrap();
@@ -73,18 +74,19 @@ fn paid(overlay: &mut Overlay<'_>, pool: Address, [sold, bought]: [Address; 2], 
     run(overlay, &message, true).unwrap().is_success().then(|| held(overlay) - before)
 }
 
-/// What was asked and what was answered.
+/// Counts of the compared swaps.
 #[derive(Debug, Default)]
 struct Seen {
     first: u32,
     again: u32,
-    /// Refused as a second swap, though what the first leaves in the quoted second is known.
+    /// Second swaps that the model refuses, although the state after the first swap is known for the quoted timestamp.
     refused_again: u32,
-    /// Of those, what another second pays otherwise.
+    /// Those of these whose output differs at another timestamp.
     differs_later: u32,
 }
 
-/// Some swaps of one pool in one block by the state that each leaves in the quoted second, and what later seconds make of them.
+/// Makes swaps of one pool in one block, each from the known state after the previous swap at the quoted timestamp.
+/// Counts how many second swaps pay differently at later timestamps.
 fn compare_known(chain: &Chain, forks: &[Fork], pool: &Pool, trades: &[Trade], seen: &mut Seen) {
     let at = chain.market.block().next();
     let mut overlays: Vec<Overlay<'_>> = forks.iter().map(Overlay::new).collect();
@@ -104,8 +106,8 @@ fn compare_known(chain: &Chain, forks: &[Fork], pool: &Pool, trades: &[Trade], s
     }
 }
 
-/// Some swaps of one pool in one block, as a route has them and as the chain does in each of some seconds; whether the model
-/// refused none.
+/// Makes swaps of one pool in one block, with the model as in a route and on the chain at several timestamps. Returns
+/// whether the model refused none.
 fn compare(chain: &Chain, forks: &[Fork], pool: &Pool, trades: &[Trade], seen: &mut Seen) -> bool {
     let at = chain.market.block().next();
     let mut overlays: Vec<Overlay<'_>> = forks.iter().map(Overlay::new).collect();
@@ -145,7 +147,7 @@ async fn a_crypto_pool_met_again_pays_what_was_quoted_in_every_second() {
         chain.refresh_only(|pool| CRYPTO.contains(&pool.product)).await;
         let (block, handle) = (*chain.market.block(), tokio::runtime::Handle::current());
         let fork = |later: u64| {
-            // of one block in several seconds: each has a memory of its own
+            // One block at several timestamps. Each fork has its own cache.
             simulator(&chain)
                 .waiting_fork(&Block { timestamp: block.timestamp + later, ..block }, handle.clone())
                 .unwrap()
@@ -171,7 +173,7 @@ async fn a_crypto_pool_met_again_pays_what_was_quoted_in_every_second() {
     assert!(seen.values().map(|seen| seen.first).sum::<u32>() >= 150 && seen.values().any(|seen| seen.again > 10));
 }
 
-/// Routes that a solver makes of three-coin pools, in any second after the one that they were quoted for.
+/// Routes of the solver through pools of three coins must pay what was quoted at any timestamp after the quoted one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_route_through_crypto_pools_pays_what_was_quoted_in_every_second() {
     let mut chain = Chain::start().await;

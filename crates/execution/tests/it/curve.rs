@@ -1,5 +1,5 @@
-//! Curve's pools on a local chain: what was quoted for the next second is what the recipient gets in it, to the wei, also after a
-//! day and in the middle of a ramp; and the modelled gas is that of the receipts.
+//! Tests of Curve's pools on a local chain. At the next timestamp the recipient must receive what was quoted for it, to
+//! the wei, also after a day and during a ramp. The modelled gas must be that of the receipts.
 
 use braid_devnet::accounts::OTHER;
 use braid_devnet::{addresses as at, tokens};
@@ -10,13 +10,13 @@ use serde_json::json;
 use crate::chain::Chain;
 use crate::vaults::{trade, trade_by};
 
-/// How far the model of gas may be from the receipt.
+/// The tolerance of the modelled gas, relative to the receipt.
 const TOLERANCE: f64 = 0.07;
 
 const E18: u128 = 1_000_000_000_000_000_000;
 const E6: u128 = 1_000_000;
 
-/// What is sold for what, in atomic units, through which product alone.
+/// The token sold, the token bought, the amount in atomic units, and the only product.
 struct Case(&'static str, &'static str, u128, Product);
 
 const CASES: &[Case] = &[
@@ -52,7 +52,8 @@ fn address(symbol: &str) -> Address {
     if symbol == "ETH" { NATIVE_ETHER } else { tokens::by_symbol(symbol).address }
 }
 
-/// A swap to an account that holds none, then one to an account that does: each meets what the one before left. Gas of the second.
+/// Swaps to an account without a balance, and then to one with a balance. Each swap begins with the state after the
+/// previous one. Returns the gas of the second, modelled and used.
 async fn twice(chain: &mut Chain, case: &Case, fresh: Address) -> (u64, u64) {
     let Case(sold, bought, amount, product) = *case;
     let (pair, amount) = ([address(sold), address(bought)], U256::from(amount));
@@ -133,7 +134,7 @@ async fn a_ramp_is_priced_for_the_second() {
     }
 }
 
-/// Pools that only a list tells of, with their coins.
+/// Returns pools that only a list names, with their coins.
 fn listed() -> [Discovered; 5] {
     let pool = |address: Address, product, coins| Discovered {
         key: address.into(),
@@ -161,8 +162,8 @@ fn listed() -> [Discovered; 5] {
     ]
 }
 
-/// Metapools of the next generation, on a base pool of either, two on pools of bitcoin, and a pool that asks its coins for balances: each
-/// coin that trades with the first, both ways.
+/// Trades both ways between the first coin and every other in StableSwap-NG metapools on base pools of either
+/// generation, in two metapools on pools of bitcoin, and in a pool that reads its balances from its coins.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pools_of_lists_pay_what_was_quoted_for_the_second() {
     let mut chain = Chain::start().await;
@@ -178,7 +179,7 @@ async fn pools_of_lists_pay_what_was_quoted_for_the_second() {
                     let pair = pair.map(|coin| pool.coins[coin]);
                     let decimals =
                         tokens::TOKENS.iter().find(|token| token.address == pair[0]).map_or(18, |token| token.decimals);
-                    // thousands of dollars, or tenths of bitcoin
+                    // Thousands of dollars, or tenths of a bitcoin.
                     let [whole, parts] = if bitcoin.contains(&pool.key.contract) { [3, 10] } else { [4_321, 1] };
                     let unit = U256::from(10).pow(U256::from(decimals)) / U256::from(parts);
                     let amount = U256::from(whole) * unit + U256::from(77 + day);

@@ -1,6 +1,6 @@
-//! Curve's pools of lenders' tokens on a local chain: what was quoted between the coins themselves is what the recipient gets, to the wei,
-//! also after a day of interest; a lender that takes no deposits closes the directions that need one; and the modelled gas is that
-//! of the receipts.
+//! Tests of Curve's lending pools on a local chain. Between the underlying coins, the recipient must receive what was
+//! quoted, to the wei, also after a day of interest. A lender that accepts no deposits must close the directions that
+//! need one. The modelled gas must be that of the receipts.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ sol! {
     function exchange_underlying(int128 i, int128 j, uint256 dx, uint256 least) external;
 }
 
-/// How far the model of gas may be from the receipt.
+/// The tolerance of the modelled gas, relative to the receipt.
 const TOLERANCE: f64 = 0.07;
 
 const POOLS: [(Address, &[&str]); 4] = [
@@ -33,7 +33,7 @@ const POOLS: [(Address, &[&str]); 4] = [
     (at::CURVE_COMPOUND_USDT, &["DAI", "USDC", "USDT"]),
 ];
 
-/// A coin of a pool.
+/// Returns a coin of a pool.
 fn coin(pool: Address, place: usize) -> &'static tokens::Token {
     let (_, coins) = POOLS.iter().find(|(address, _)| *address == pool).unwrap();
     tokens::by_symbol(coins[place])
@@ -43,7 +43,7 @@ fn pool(chain: &Chain, address: Address) -> Arc<Pool> {
     Arc::clone(chain.market.pools().iter().find(|pool| pool.key.contract == address).unwrap())
 }
 
-/// A swap of so many whole coins, and a few atomic units, through one pool alone. Gas modelled and used.
+/// Swaps whole coins and a few atomic units through one pool. Returns the gas, modelled and used.
 async fn swap(chain: &mut Chain, pool: Address, [i, j]: [usize; 2], whole: u64, recipient: Address) -> (u64, u64) {
     let amount = coin(pool, i).units(whole) + U256::from(12_345 + i);
     let what = format!("{pool} {i} to {j}");
@@ -77,7 +77,7 @@ async fn lending_pools_pay_what_was_quoted_for_the_second() {
     assert!(off.is_empty(), "gas off by more than {TOLERANCE}: {off:#?}");
 }
 
-/// What the pool itself says to a trade of a whole coin, and what the model does.
+/// Returns whether the pool accepts a trade of a thousand whole coins, with the model's result.
 async fn told(chain: &Chain, address: Address, [i, j]: [u8; 2]) -> (bool, Result<U256, SwapError>) {
     let dx = coin(address, usize::from(i)).units(1_000);
     let call = exchange_underlyingCall { i: i.into(), j: j.into(), dx, least: U256::ZERO };
@@ -89,7 +89,7 @@ async fn told(chain: &Chain, address: Address, [i, j]: [u8; 2]) -> (bool, Result
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lender_that_takes_no_deposits_closes_the_directions_that_need_one() {
     let mut chain = Chain::start().await;
-    // what is done to the lender, a pool of its tokens, and which directions are still open
+    // The action on the lender, a pool of its tokens, and the directions that are still open.
     type Act = (Option<(Address, Vec<u8>)>, Address, fn([u8; 2]) -> bool);
     let frozen = freezeCall { asset: coin(at::CURVE_AAVE, 1).address, frozen: true }.abi_encode();
     let paused = setPauseCall { paused: true }.abi_encode();
@@ -124,7 +124,7 @@ async fn a_lender_that_takes_no_deposits_closes_the_directions_that_need_one() {
     }
 }
 
-/// A lender's cash bounds what is paid; and a route meets a lender once.
+/// A lender's cash must limit what the pool pays, and a route must not use a lender twice.
 #[test]
 fn a_pool_pays_no_more_than_lies_at_the_lender_and_is_met_once() {
     let chain = &shared::unused().chain;

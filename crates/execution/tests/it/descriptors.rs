@@ -1,5 +1,5 @@
-//! The descriptors by which a wallet shows a call or a signature in words (ERC-7730), held to the ABI and to the typed data: each names what
-//! there is, and says of every field whether it is shown.
+//! Compares the descriptors with which a wallet explains a call or a signature (ERC-7730) with the ABI and the typed
+//! data. A descriptor must name only existing values, and state for every value whether it is shown.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn descriptor(name: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// The paths of all values under some parameters, `[]` for the entries of a list.
+/// Adds the paths of all values in some parameters, with `[]` for the entries of a list.
 fn leaves(params: &[Param], under: &str, found: &mut BTreeSet<String>) {
     for param in params {
         let list = if param.ty.ends_with("[]") { ".[]" } else { "" };
@@ -27,7 +27,7 @@ fn leaves(params: &[Param], under: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The same of a type of typed data.
+/// Does the same for a type of typed data.
 fn leaves_of_type(types: &Value, name: &str, under: &str, found: &mut BTreeSet<String>) {
     for field in types[name].as_array().unwrap() {
         let (kind, field) = (field["type"].as_str().unwrap(), field["name"].as_str().unwrap());
@@ -44,7 +44,8 @@ fn strings(list: &Value) -> BTreeSet<String> {
     list.as_array().unwrap().iter().map(|entry| entry.as_str().unwrap().to_owned()).collect()
 }
 
-/// Every value is either shown or said to be hidden, and none that is not there is named; amounts are shown with a token that is there.
+/// Checks that every value is either shown or declared as hidden, that no other value is named, and that the token of
+/// every amount exists.
 fn check(format: &Value, all: &BTreeSet<String>, what: &str) {
     let fields = format["fields"].as_array().unwrap();
     let shown: BTreeSet<String> = fields.iter().map(|field| field["path"].as_str().unwrap().to_owned()).collect();
@@ -87,7 +88,7 @@ fn every_call_is_shown_as_the_abi_has_it() {
     assert_eq!(described, calls);
 }
 
-/// A signature with the names of its parameters.
+/// Returns a function's signature with the names of its parameters.
 fn named(function: &alloy::json_abi::Function) -> String {
     let list: Vec<String> = function.inputs.iter().map(param).collect();
     format!("{}({})", function.name, list.join(","))

@@ -1,5 +1,6 @@
-//! Where the models' numbers end: of every pool and every two of its coins the smallest and the largest amount that pays, amounts between, and a
-//! unit beyond, each run by the proxy in an EVM on the local chain's state. What the model pays the chain pays, what it refuses the chain refuses.
+//! Tests the limits of the models. For every pool and every two of its coins, the smallest and the largest amount that
+//! pay, amounts between them, and the amounts one unit beyond are run by the proxy in an EVM on the local chain's
+//! state. The chain must pay what the model pays and refuse what the model refuses.
 
 use std::collections::BTreeMap;
 
@@ -20,10 +21,10 @@ alloy_sol_types::sol! {
     function totalSupply() external view returns (uint256);
 }
 
-/// What an amount pays by the model: so much, or nothing and why.
+/// The model's result for an amount: the output, or the reason for a refusal.
 type Says = Result<U256, SwapError>;
 
-/// The amounts to try in a direction, with what the model says of each.
+/// Returns the amounts to try in a direction, with the model's result for each.
 fn amounts(most: U256, says: impl Fn(U256) -> Says) -> Vec<(U256, Says)> {
     let ladder: Vec<U256> = (0..37_u64)
         .map(|k| U256::from(997) * U256::from(10).pow(U256::from(k)))
@@ -31,7 +32,7 @@ fn amounts(most: U256, says: impl Fn(U256) -> Says) -> Vec<(U256, Says)> {
         .collect();
     let pays: Vec<usize> = ladder.iter().enumerate().filter(|(_, at)| says(**at).is_ok()).map(|(k, _)| k).collect();
     let (Some(first), Some(last)) = (pays.first(), pays.last()) else { return Vec::new() };
-    // between an amount that pays and one that does not, where that changes
+    // Searches between an amount that pays and one that does not for the neighbouring amounts where that changes.
     let edge = |mut good: U256, mut bad: U256| {
         while good.abs_diff(bad) > U256::ONE {
             let middle = (good + bad) >> 1_usize;
@@ -51,7 +52,8 @@ fn amounts(most: U256, says: impl Fn(U256) -> Says) -> Vec<(U256, Says)> {
     tried.into_iter().map(|amount| (amount, says(amount))).collect()
 }
 
-/// Whether the chain pays at least so much for an amount; `None` where nobody can be given what is sold.
+/// Returns whether the chain pays at least this output for an amount; `None` if the input token cannot be given to an
+/// account.
 fn chain_pays(
     market: &Market,
     fork: &Fork,
@@ -83,7 +85,7 @@ fn chain_pays(
         partner_fee: None,
     };
     let mut overlay = Overlay::new(fork);
-    // one more than is sold: a transfer of stETH may move a unit less
+    // Two units more than is sold, because a transfer of stETH may move less than the amount.
     let wanted = Grant::Balance { token: sold, owner: TAKER, amount: amount_in + U256::from(2) };
     if grant(&mut overlay, &wanted).unwrap() == Granted::NotFound {
         return None;
@@ -100,7 +102,8 @@ fn chain_pays(
     Some(if result.is_success() { Ok(()) } else { Err(format!("{result:?}")) })
 }
 
-/// The most of a coin that is tried: of shares and pools' own tokens no more than there are, of others far more than there can be.
+/// Returns the largest amount of a coin to try: the supply for shares and pools' own tokens, and far more than can
+/// exist for others.
 async fn most(chain: &Chain, token: Address) -> U256 {
     let listed = tokens::TOKENS.iter().find(|listed| listed.address == token);
     let plenty = U256::ONE << if listed.is_some_and(|token| token.decimals < 9) { 79_usize } else { 120 };
@@ -113,15 +116,16 @@ async fn most(chain: &Chain, token: Address) -> U256 {
     answers[0].as_ref().map_or(plenty, |word| U256::from_be_slice(word))
 }
 
-/// A refusal that is ours and not the contract's, on purpose.
+/// Returns whether the model refuses on purpose what the contract would accept.
 fn is_ours(pool: &Pool, [_, coin_out]: [u8; 2], error: &SwapError) -> bool {
     let own_token = usize::from(coin_out) + 1 == pool.coins.len();
     match (&pool.state, error) {
-        // a pool of concentrated liquidity takes what it can and leaves the rest, where a step has to use up all that it is given
+        // A concentrated pool takes what it can and leaves the rest, but a step must spend its whole input.
         (PoolState::UniswapV3(_), SwapError::InsufficientLiquidity { .. }) => true,
-        // joining with many times of what a pool holds: it pays next to nothing for more
+        // A join with many times the pool's balance pays hardly more.
         (PoolState::BalancerV2(_), SwapError::LimitExceeded { .. }) => own_token,
-        // the last units below the cap of Aave's, whose releases round the treasury's part differently
+        // The last units below the cap of Aave's reserves, because Aave's releases round the treasury's share
+        // differently.
         (PoolState::Erc4626(_) | PoolState::BalancerV3Buffer(_), SwapError::LimitExceeded { limit, amount }) => {
             amount.saturating_sub(*limit) <= U256::from(8)
         }
@@ -150,7 +154,7 @@ fn what_a_model_pays_the_chain_pays_and_what_it_refuses_the_chain_refuses() {
             let address = |coin: u8| market.tokens().get(pool.coins[usize::from(coin)]).unwrap().address;
             let most = runtime.block_on(most(chain, address(coins[0])));
             let says = |amount| pool.swap(&at, coins[0], coins[1], amount).map(|swap| swap.amount_out);
-            // what arrives of stETH is a unit or two less than what is paid
+            // A recipient of stETH may receive a unit or two less than is paid.
             let crumbs = if coins.iter().any(|coin| address(*coin) == steth) { U256::from(2) } else { U256::ZERO };
             for (amount, said) in amounts(most, says) {
                 if said.as_ref().is_ok_and(|out| *out <= crumbs) {

@@ -1,5 +1,6 @@
-//! Fluid on a local chain: what was quoted for the next second is what the recipient gets in it, to the wei, of pools of collateral
-//! and debt with ether as a coin, and of lending shares, also after a day of interest and while a range is on its way.
+//! Tests of Fluid on a local chain: pools with collateral and with debt, also with ether as a coin, and fTokens. At the
+//! next timestamp the recipient must receive what was quoted for it, to the wei, also after a day of interest and while
+//! a range shifts.
 
 use braid_devnet::{accounts::MAKER, accounts::OTHER, addresses as at, rpc::Tx, tokens};
 use braid_primitives::{Address, NATIVE_ETHER, U256};
@@ -9,7 +10,7 @@ use serde_json::json;
 use crate::chain::Chain;
 use crate::vaults::trade;
 
-/// How far the model of gas may be from the receipt.
+/// The tolerance of the modelled gas, relative to the receipt.
 const TOLERANCE: f64 = 0.07;
 const E18: u128 = 1_000_000_000_000_000_000;
 
@@ -18,7 +19,7 @@ alloy_sol_types::sol! {
     function writeToStorage(bytes32 slot, uint256 word) external;
 }
 
-/// What is sold for what, in atomic units, through which products alone.
+/// The token sold, the token bought, the amount in atomic units, and the only products.
 struct Case(&'static str, &'static str, u128, &'static [Product]);
 
 const POOLS: &[Product] = &[Product::FluidDexT1];
@@ -38,7 +39,7 @@ const CASES: [Case; 18] = [
     Case("fUSDT", "USDT", 65_432_109_876, SHARES),
     Case("WETH", "fWETH", 321 * E18 + 17, SHARES),
     Case("fWETH", "WETH", 123 * E18 + 19, SHARES),
-    // ether out of one pool into another, wrapped on the way out, unwrapped on the way in
+    // Ether from one pool into another. It is wrapped after the first and unwrapped before the second.
     Case("USDT", "wstETH", 43_210_987_654, POOLS),
     Case("wstETH", "USDT", 11 * E18 + 7, POOLS),
     Case("wstETH", "WETH", 17 * E18 + 3, POOLS),
@@ -68,7 +69,7 @@ async fn fluid_pays_what_was_quoted_for_the_second() {
                 off.push(row);
             }
         }
-        // the range widens for a week, of which a day passes
+        // The range widens over a week, of which a day passes.
         let call =
             shiftRangeCall { upper: U256::from(250_000), lower: U256::from(230_000), duration: U256::from(604_800) };
         chain.devnet.send(&Tx::call(MAKER, at::FLUID_DEX_USDC_ETH, &call)).await.unwrap();
@@ -82,7 +83,7 @@ fn pool(chain: &Chain, address: Address) -> Pool {
     chain.market.pools().iter().find(|pool| pool.key.contract == address).map(|pool| (**pool).clone()).unwrap()
 }
 
-/// Writes a word of a contract through its keeper, and reads the market again.
+/// Writes a word of a contract through its keeper, and reads Fluid's pools again.
 async fn write(chain: &mut Chain, contract: Address, slot: U256, word: U256) {
     let call = writeToStorageCall { slot: slot.into(), word };
     chain.devnet.send(&Tx::call(MAKER, contract, &call)).await.unwrap();
@@ -102,7 +103,7 @@ async fn a_fluid_pool_that_is_paused_or_asked_for_too_much_says_so() {
     let share = pool(&chain, at::FLUID_FUSDC);
     let limited = share.swap(&next, 1, 0, million * U256::from(2_500));
     assert!(matches!(limited, Err(SwapError::LimitExceeded { .. })), "{limited:?}");
-    // the pool's own switch, then the layer's
+    // First the pool's own switch, then the layer's.
     let PoolState::FluidDexT1(dex::State::Storage(storage)) = &usdc_eth.state else { panic!("stored words") };
     let second = storage.variables2;
     write(&mut chain, at::FLUID_DEX_USDC_ETH, U256::ONE, second | (U256::ONE << 255_usize)).await;

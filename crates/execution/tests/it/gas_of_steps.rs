@@ -1,5 +1,6 @@
-//! Gas of steps, in an EVM in process on the local chain's state: of every pool and every two of its coins alone, and of steps that come
-//! by what an earlier step of the transaction has touched.
+//! Tests of the gas of steps, in an EVM in this process on the local chain's state: a single step for every pool and
+//! every two of its coins, and steps that use accounts or storage that an earlier step of the transaction has made
+//! warm.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +20,10 @@ use crate::chain::Chain;
 use crate::conformance::paying;
 use crate::shared;
 
-/// How far the model may be from what the EVM measured.
+/// The tolerance of the modelled gas, relative to the EVM.
 const TOLERANCE: f64 = 0.07;
 
-/// A trade of all or of half of what there is of a coin.
+/// A trade of all or half of the available balance of a coin.
 #[derive(Clone, Copy)]
 struct Leg {
     pool: PoolId,
@@ -30,8 +31,8 @@ struct Leg {
     half: bool,
 }
 
-/// The legs as a route for inputs at hand, as the pools' own arithmetic has it; `None` where a pool refuses. Each step's gas is at least
-/// what the bound of the certificate takes for the least.
+/// Converts the trades to a route for some inputs, with the pools' own arithmetic; `None` if a pool refuses. Checks
+/// that the gas of each step is at least the minimum on which the certificate's bound relies.
 fn route(market: &Market, legs: &[Leg], inputs: &[(TokenId, U256)], outputs: &[TokenId]) -> Option<Route> {
     let at = market.block().next();
     let mut machine = Machine::new(market, at, inputs);
@@ -49,7 +50,7 @@ fn route(market: &Market, legs: &[Leg], inputs: &[(TokenId, U256)], outputs: &[T
     amounts_out.iter().all(|amount| *amount > U256::from(2)).then_some(Route { steps, amounts_out })
 }
 
-/// The order of a route: of each output at least what is left of it.
+/// Returns the order of a route. `least` computes the minimum of each output from its amount.
 fn order(
     market: &Market,
     route: &Route,
@@ -65,8 +66,8 @@ fn order(
     Order { inputs: sold.collect(), outputs: bought.collect(), recipient: TAKER, deadline, partner_fee: None }
 }
 
-/// The transaction's gas as modelled and as the EVM measured, once it paid what was computed; `None` where the taker cannot be given
-/// what it sells.
+/// Returns the transaction's gas, modelled and as the EVM used it, after checking that it pays the computed amounts;
+/// `None` if the taker cannot be given the input tokens.
 fn measure(
     market: &Market,
     fork: &Fork,
@@ -101,14 +102,14 @@ fn measure(
     assert!(result.is_success(), "{result:?} for {order:?} {route:?}");
     let words = result.output().unwrap().chunks(32).skip(2).map(U256::from_be_slice);
     for ((output, quoted), received) in order.outputs.iter().zip(&route.amounts_out).zip(words) {
-        // a transfer of stETH moves a wei or two more or less
+        // A transfer of stETH may move a wei or two more or less.
         let crumb = U256::from(if output.token == STETH { 2 } else { 0 });
         assert!(received.abs_diff(*quoted) <= crumb, "{received} for {quoted} of {order:?} {route:?}");
     }
     Some((modelled, result.tx_gas_used()))
 }
 
-/// Errors by what was traded.
+/// Relative errors by trade.
 #[derive(Default)]
 struct Errors {
     by_what: BTreeMap<String, Vec<f64>>,
@@ -138,7 +139,8 @@ impl Errors {
     }
 }
 
-/// Trades one way and the other between every two coins of every pool, as somebody has before on mainnet, and reads the market again.
+/// Trades in both directions between every two coins of every pool, as others have done on mainnet, and reads the
+/// market again.
 pub async fn use_every_pool(chain: &mut Chain) {
     let market = Arc::clone(&chain.market);
     for (place, pool) in (0_u32..).zip(market.pools()) {
@@ -180,13 +182,13 @@ fn each_step_costs_what_the_model_says() {
     }
 }
 
-/// A share of what a pool of CryptoSwap holds, in parts of a billion.
+/// The trade sizes, as parts of a billion of a CryptoSwap pool's balance.
 const SHARES: [u64; 10] = [1, 37, 1_400, 23_000, 310_000, 2_900_000, 17_000_000, 61_000_000, 143_000_000, 390_000_000];
 
 #[test]
 fn a_step_through_cryptoswap_costs_what_the_model_says_whatever_its_size() {
     let mut errors = Errors::default();
-    // before anybody traded there are no profits that would move a price scale
+    // Before the first trade there are no profits that could move a price scale.
     for chain in [shared::unused(), shared::used()] {
         let (market, fork) = (chain.market(), &chain.fork());
         for (place, pool) in (0_u32..).zip(market.pools()) {
@@ -249,7 +251,7 @@ fn pairs(coins: usize) -> impl Iterator<Item = [u8; 2]> {
     (0..coins).flat_map(move |i| (0..coins).filter(move |j| *j != i).map(move |j| [i, j]))
 }
 
-/// Whether the pools go through one contract: a vault, a base pool, or the markets of Morpho Blue.
+/// Returns whether two pools use a common contract: a vault, a base pool, or the markets of Morpho Blue.
 fn meet(first: &Pool, second: &Pool) -> bool {
     let both = |is: fn(&Pool) -> bool| is(first) && is(second);
     first.holder() == second.holder() || both(lends) || share_a_base(first, second) || is_asked(first, second)
@@ -260,7 +262,8 @@ fn share_a_base(first: &Pool, second: &Pool) -> bool {
     curve(first) && curve(second) && first.shares_state_at() == second.shares_state_at()
 }
 
-/// Whether the first is a vault, or a buffer over one, whose share is a coin of the second: one that may ask what it is worth.
+/// Returns whether the first pool is a vault, or a buffer over one, whose share is a coin of the second. The second may
+/// read the vault's rate.
 fn is_asked(first: &Pool, second: &Pool) -> bool {
     let is_vault = matches!(
         first.product,
@@ -273,7 +276,7 @@ fn is_asked(first: &Pool, second: &Pool) -> bool {
     is_vault && second.coins.contains(&first.coins[1])
 }
 
-/// Whether vaults of Morpho are behind the pool, or the pool is one.
+/// Returns whether the pool is a vault of Morpho's or has one behind it.
 fn lends(pool: &Pool) -> bool {
     let of_morpho = |product| matches!(product, Product::Metamorpho | Product::MorphoVaultV2);
     match &pool.state {
@@ -326,7 +329,7 @@ fn a_step_through_what_is_warm_costs_what_is_left() {
                 let what = format!("{id}, {}", next.product.id());
                 note(what, &legs, &[(coin(*i), *amount)], &[next.coins[usize::from(*l)]]);
             }
-            // side by side, each pair once; those of Morpho and on one base pool alone, where it matters
+            // Side by side: each pair once, and only vaults of Morpho and pools on one base pool, where it matters.
             if first > second || !((lends(pool) && lends(next)) || share_a_base(pool, next)) {
                 continue;
             }

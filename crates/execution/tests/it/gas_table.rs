@@ -1,4 +1,4 @@
-//! Modelled gas beside the receipts.
+//! A table that compares modelled gas with the receipts.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use braid_routing::Route;
 
 use crate::chain::Chain;
 
-/// How far the model may be from the receipt.
+/// The tolerance of the modelled gas, relative to the receipt.
 const TOLERANCE: f64 = 0.07;
 
-/// One executed route.
+/// An executed route.
 pub struct Measured {
     pub shape: String,
     pub steps: usize,
@@ -70,7 +70,7 @@ impl Measured {
     }
 }
 
-/// Every executed route.
+/// All executed routes.
 #[derive(Default)]
 pub struct Table(Vec<Measured>);
 
@@ -83,12 +83,12 @@ impl Table {
         self.0.len()
     }
 
-    /// How many routes go through a product.
+    /// Returns the number of routes through a product.
     pub fn routes_through(&self, product: Product) -> usize {
         self.0.iter().filter(|measured| measured.products.contains(&product)).count()
     }
 
-    /// Errors by number of steps, then the shapes that are furthest off.
+    /// Prints the errors by number of steps, and then the routes with the largest errors.
     pub fn print(&self) {
         let mut by_steps: BTreeMap<usize, Vec<&Measured>> = BTreeMap::new();
         for measured in &self.0 {
@@ -111,7 +111,8 @@ impl Table {
         println!("within {:.0}%: {:.1}% of {} routes", TOLERANCE * 100.0, self.share_within() * 100.0, self.0.len());
     }
 
-    /// Of each product, how many of its routes are further off, too low and too high, and how far they all are off in the mean.
+    /// Prints for each product how many of its routes exceed the tolerance downwards and upwards, and the mean error of
+    /// all.
     fn print_products(&self) {
         for product in Product::ALL {
             let through: Vec<f64> =
@@ -127,7 +128,7 @@ impl Table {
         }
     }
 
-    /// The bar: so many of the routes within 7% of the receipt, and every limit with room to spare.
+    /// Checks that at least this share of the routes is within 7% of the receipt, and that every gas limit leaves room.
     pub fn check(&self, share_within: f64) {
         assert!(self.share_within() >= share_within, "only {:.3} within the tolerance", self.share_within());
         for m in &self.0 {

@@ -1,4 +1,5 @@
-//! The exactness of whole transactions: calldata made here, run by the proxy's bytecode over the real pools.
+//! Tests of whole transactions: calldata made by this crate, run by the proxy's bytecode over the real pools, must give
+//! exact amounts.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

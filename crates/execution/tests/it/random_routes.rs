@@ -1,7 +1,9 @@
-//! Random quoted routes, two hundred or with `LONG=1` five hundred, run by the real pools on a local chain: what was quoted is what the taker gets and
-//! what the taker gives, to the wei, and the proxy keeps nothing. The model of gas is held to the receipts.
+//! Runs random quoted routes (two hundred, or five hundred with `LONG=1`) in the real pools on a local chain.
+//! Recipients must receive what was quoted and takers must give what was quoted, to the wei, and the proxy must keep
+//! nothing. The modelled gas is compared with the receipts.
 //!
-//! Every way of paying takes part: allowances, Permit2 signatures by the node's wallet, ether in and out, partner fees on either side.
+//! All ways of paying take part: allowances, Permit2 signatures by the node's wallet, ether in and out, and partner
+//! fees on either side.
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -22,14 +24,14 @@ use rand::{Rng, SeedableRng};
 use crate::chain::Chain;
 use crate::gas_table::{Measured, Table};
 
-/// Products whose state others' trades move: read again after every route.
+/// Families of products whose state other pools' trades change. Their pools are read again after every route.
 const ENTANGLED: [&str; 5] = ["erc4626", "morpho", "fluid", "lido", "curve"];
 
 const SEED: u64 = 20_260_702;
 const PARTNER: Address = Address::repeat_byte(0x5a);
 const GWEI: u64 = 1_000_000_000;
 
-/// One random request.
+/// A random request.
 struct Wish {
     token_in: Address,
     token_out: Address,
@@ -44,7 +46,7 @@ struct Wish {
 
 impl Wish {
     fn roll(market: &Market, dice: &mut StdRng) -> Self {
-        // a transfer of stETH moves a wei or two less: what arrives of it is the vaults' test's
+        // A transfer of stETH may move a wei or two less. The test of vaults covers it.
         let exact = |t: &&tokens::Token| t.address != STETH;
         let mut listed: Vec<(Address, u8, f64)> =
             tokens::TOKENS.iter().filter(exact).map(|t| (t.address, t.decimals, t.price_usd)).collect();
@@ -53,12 +55,12 @@ impl Wish {
         let family = Product::ALL.choose(dice).unwrap().family();
         let alone = dice.random_bool(0.3);
         if alone {
-            // between coins of one family, through its pools alone, so that every product has its turn
+            // Between coins of one family and only through its pools, so that every product is used.
             listed.retain(|(token, ..)| trades(market, family, *token));
             let others = Product::ALL.iter().filter(|p| p.family() != family && **p != Product::WrappedEther);
             others.for_each(|product| filter.exclude_product(*product));
         }
-        // otherwise hubs more often than the tail, so that splits come up
+        // Otherwise hubs more often than the tail, so that routes split.
         let pick = |dice: &mut StdRng| {
             let among = if !alone && dice.random_bool(0.6) { &listed[..5] } else { &listed[..] };
             let native = !alone && dice.random_bool(0.12);
@@ -71,7 +73,7 @@ impl Wish {
                 break token;
             }
         };
-        // a cent to three million dollars, evenly over the orders of magnitude
+        // A cent to three million dollars, with every order of magnitude equally likely.
         let dollars = 10f64.powf(dice.random_range(-2.0..6.5));
         let units = (dollars / price * 10f64.powi(i32::from(decimals))).max(1.0);
         if !alone && dice.random_bool(0.4) {
@@ -112,7 +114,7 @@ impl Wish {
         }
     }
 
-    /// The order whose minimum is the whole of what was quoted: a wei less and the proxy reverts.
+    /// Returns the order whose minimum is the full quoted amount, so that the proxy reverts for one wei less.
     fn order(&self, quoted: U256, deadline: u64) -> Order {
         Order {
             inputs: vec![TokenAmount { token: self.token_in, amount: self.amount }],
@@ -124,21 +126,21 @@ impl Wish {
     }
 }
 
-/// Whether a token is a coin of a family's pools; ether is where wrapped ether is.
+/// Returns whether a token is a coin of a family's pools. Ether counts as WETH, except for Lido.
 fn trades(market: &Market, family: &str, token: Address) -> bool {
     let token = if token == NATIVE_ETHER && family != "lido" { WETH } else { token };
     let pools = market.tokens().id(token).map_or(&[][..], |id| market.pools_of(id));
     pools.iter().any(|id| market.pool(*id).is_some_and(|pool| pool.product.family() == family))
 }
 
-/// A transaction that is ready to send, and what was modelled of it.
+/// A transaction that is ready to be sent, with its program and estimated gas.
 struct Ready {
     data: Bytes,
     program: Program,
     estimate: GasEstimate,
 }
 
-/// Encodes a route, and signs it where a signature pays; otherwise the allowance is there.
+/// Encodes a route, and signs it if it is paid by signature. Otherwise the allowance exists already.
 async fn authorize(chain: &Chain, wish: &Wish, route: &Route, order: &Order, nonce: u128) -> Ready {
     let program = braid_execution::encode_program(&chain.market, route, order).unwrap();
     let authorization = if wish.permit2 { Authorization::Permit2 } else { Authorization::Allowance };
@@ -154,7 +156,7 @@ async fn authorize(chain: &Chain, wish: &Wish, route: &Route, order: &Order, non
     Ready { data, program, estimate }
 }
 
-/// What taker, recipient and partner hold of the token in and the token out.
+/// The balances of taker, recipient and partner in the input and the output token.
 struct Holdings([Vec<U256>; 3]);
 
 impl Holdings {
@@ -164,24 +166,25 @@ impl Holdings {
         Self(futures::future::join_all(owners.map(|owner| chain.balances(owner, &both))).await.try_into().unwrap())
     }
 
-    /// Who (0 taker, 1 recipient, 2 partner) gained how much of which (0 in, 1 out), negative numbers wrapped.
+    /// Returns how much an account (0 taker, 1 recipient, 2 partner) gained of a token (0 in, 1 out). Negative numbers
+    /// wrap.
     fn gain(&self, after: &Self, who: usize, which: usize) -> U256 {
         after.0[who][which].wrapping_sub(self.0[who][which])
     }
 }
 
-/// The taker has what it sells, and the allowance that takes it.
+/// Gives the taker the input and approves it.
 async fn supply(chain: &mut Chain, wish: &Wish) {
     chain.afford(wish.token_in, wish.amount).await;
     let spender = if wish.permit2 { permit2::ADDRESS } else { proxy::address() };
     if wish.token_in != NATIVE_ETHER {
         chain.approve(wish.token_in, spender, wish.amount).await;
     }
-    // amounts are for the second of the next block
+    // Amounts are for the timestamp of the next block.
     chain.refresh(&[]).await;
 }
 
-/// One swap from wish to receipt, with every balance compared.
+/// Makes one swap from the request to the receipt, and compares every balance.
 async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) -> Result<Measured, SolveError> {
     let solution = solve(prepared, &wish.request(chain))?;
     let route = &solution.route;
@@ -197,7 +200,7 @@ async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) 
         let why = chain.why(proxy::address(), ready.data, order.value_wei()).await;
         panic!("reverted for {why}: {order:?} {route:?} {:?} with {} gas", ready.program, ready.estimate.gas_limit);
     }
-    // gas is paid in ether, on top of what is sold and out of what is bought
+    // Gas is paid in ether, in addition to ether that is sold, and reduces ether that is received.
     let gas_in = if wish.token_in == NATIVE_ETHER { receipt.fee_wei } else { U256::ZERO };
     let paid_back = wish.token_out == NATIVE_ETHER && wish.recipient == TAKER;
     let gas_out = if paid_back { receipt.fee_wei } else { U256::ZERO };
@@ -210,7 +213,7 @@ async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) 
 
     let everything: Vec<Address> = tokens::TOKENS.iter().map(|t| t.address).chain([NATIVE_ETHER]).collect();
     for (token, kept) in everything.iter().zip(chain.balances(proxy::address(), &everything).await) {
-        // less than a share of stETH is worth nothing, or a wei
+        // Less than one share of stETH is worth zero or one wei.
         let crumb = U256::from(u8::from(*token == STETH));
         assert!(kept <= crumb, "the proxy keeps {kept} of {token}: {route:?}");
     }
@@ -230,7 +233,7 @@ async fn swap(chain: &mut Chain, prepared: &Prepared, wish: &Wish, nonce: u128) 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_routes_pay_what_was_quoted() {
-    // how many are swapped, and in how many each product is at least
+    // The number of swaps, and the minimum number of swaps through each product.
     let (routes, least) = if std::env::var_os("LONG").is_some() { (500, 3) } else { (200, 1) };
     let mut chain = Chain::start().await;
     chain.settle_in(OTHER).await;
@@ -262,6 +265,6 @@ async fn random_routes_pay_what_was_quoted() {
     assert_eq!(fresh.pools(), chain.market.pools(), "pools that no route touched did not change");
     println!("refused: {refused:?}");
     table.print();
-    // some are the first through a pool
+    // Some routes are the first trade in a pool.
     table.check(0.97);
 }

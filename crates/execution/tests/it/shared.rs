@@ -1,4 +1,5 @@
-//! Chains that no test changes, each made once for all tests that only read it. Reads of their state are remembered across tests.
+//! Chains that no test changes. Each is started once for all tests that only read it, and reads of their state are
+//! cached across tests.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -10,14 +11,14 @@ use tokio::runtime::Runtime;
 use crate::chain::Chain;
 use crate::gas_of_steps::use_every_pool;
 
-/// A chain with the state after its newest block, and the runtime that its connections live in.
+/// A chain with the state after its newest block, and the runtime of its connections.
 pub struct SharedChain {
     pub chain: Chain,
     simulator: Simulator,
     pub runtime: Runtime,
 }
 
-/// What reads a chain's state for forks that wait.
+/// Returns a simulator that reads a chain's state for forks that wait for each read.
 pub fn simulator(chain: &Chain) -> Simulator {
     let threads = WorkPool::new(1, Bounds { jobs: 1, wait: Duration::ZERO });
     Simulator::new(Some(Arc::new(chain.node.clone())), Arc::new(threads))
@@ -40,13 +41,13 @@ impl SharedChain {
     }
 }
 
-/// A chain as it starts: nobody has traded in its pools through the proxy.
+/// Returns a chain as it starts: no trade has been made through the proxy.
 pub fn unused() -> &'static SharedChain {
     static UNUSED: LazyLock<SharedChain> = LazyLock::new(|| SharedChain::make(Chain::start));
     &UNUSED
 }
 
-/// A chain in whose every pool somebody has traded, one way and the other between every two coins.
+/// Returns a chain in which trades have been made in both directions between every two coins of every pool.
 pub fn used() -> &'static SharedChain {
     static USED: LazyLock<SharedChain> = LazyLock::new(|| {
         SharedChain::make(async || {

@@ -1,4 +1,5 @@
-//! Permit2's typed data as a wallet reads it: the node hashes the JSON alone, a second implementation, and signs that hash.
+//! Tests Permit2's typed data as a wallet reads it: the node, a second implementation, hashes only the JSON, and signs
+//! that hash.
 
 use braid_devnet::{accounts::TAKER, tokens};
 use braid_execution::{Order, PartnerFee, Permit, TokenAmount, permit2};

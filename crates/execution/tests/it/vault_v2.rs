@@ -1,5 +1,5 @@
-//! Vault V2 on a local chain: what was quoted for the next second is what the recipient gets in it, to the wei, also after a day of
-//! interest; and the modelled gas is that of the receipts.
+//! Tests of Vault V2 on a local chain. At the next timestamp the recipient must receive what was quoted for it, to the
+//! wei, also after a day of interest. The modelled gas must be that of the receipts.
 
 use braid_devnet::{accounts::OTHER, addresses as at, tokens};
 use braid_primitives::{Address, U256};
@@ -10,13 +10,13 @@ use crate::chain::Chain;
 use crate::shared;
 use crate::vaults::trade;
 
-/// How far the model of gas may be from the receipt.
+/// The tolerance of the modelled gas, relative to the receipt.
 const TOLERANCE: f64 = 0.07;
 const E18: u128 = 1_000_000_000_000_000_000;
 
 const CASES: [(&str, &str, u128); 4] = [
     ("USDC", "v2USDC", 1_234_567_891_234),
-    // less than what is idle, and more
+    // Less than the idle balance, and more.
     ("v2USDC", "USDC", 1_234_567 * E18 + 89),
     ("v2USDC", "USDC", 65_432_109 * E18 + 87),
     ("USDC", "v2USDC", 77),
@@ -54,7 +54,7 @@ fn a_vault_v2_that_is_asked_for_too_much_says_so() {
     let dollars = |whole: u64| U256::from(whole) * U256::from(1_000_000_u64);
     let over = vault.swap(&next, 0, 1, dollars(5_000_000_000));
     assert!(matches!(over, Err(SwapError::LimitExceeded { .. })), "{over:?}");
-    // the market of liquidity has fifteen hundred million, of which a little is lent
+    // The liquidity market has 1.5 billion, of which a little is borrowed.
     let shares = U256::from(1_900_000_000_u64) * U256::from(E18);
     let short = vault.swap(&next, 1, 0, shares);
     assert!(matches!(short, Err(SwapError::InsufficientLiquidity { .. })), "{short:?}");

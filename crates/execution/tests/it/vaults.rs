@@ -1,5 +1,5 @@
-//! Vaults and staked ether on a local chain: what was quoted for the next second is what the recipient gets in it, to the wei, also
-//! after a day of interest; and the modelled gas is that of the receipts.
+//! Tests of vaults and staked ether on a local chain. At the next timestamp the recipient must receive what was quoted
+//! for it, to the wei, also after a day of interest. The modelled gas must be that of the receipts.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use serde_json::json;
 use crate::chain::Chain;
 use crate::shared;
 
-/// How far the model of gas may be from the receipt.
+/// The tolerance of the modelled gas, relative to the receipt.
 const TOLERANCE: f64 = 0.07;
 
-/// What is sold for what, in atomic units, through which product alone.
+/// The token sold, the token bought, the amount in atomic units, and the only products.
 struct Case(&'static str, &'static str, u128, &'static [Product]);
 
 const E18: u128 = 1_000_000_000_000_000_000;
@@ -79,7 +79,8 @@ async fn swap(chain: &mut Chain, case: &Case, recipient: Address) -> (u64, u64) 
     trade(chain, [address(sold), address(bought)], U256::from(amount), products, recipient).await
 }
 
-/// A swap as a user makes it: approved, quoted for the next block, mined at that block's second. Gas modelled and used.
+/// Makes a swap as a user does: approved, quoted for the next block, and mined at that block's timestamp. Returns the
+/// gas, modelled and used.
 pub async fn trade(
     chain: &mut Chain,
     tokens: [Address; 2],
@@ -90,7 +91,7 @@ pub async fn trade(
     trade_later(chain, tokens, amount, products, recipient, 0).await
 }
 
-/// As [`trade`], mined some seconds later than quoted.
+/// Does the same as [`trade`], mined some seconds later than quoted.
 pub async fn trade_later(
     chain: &mut Chain,
     tokens: [Address; 2],
@@ -104,7 +105,7 @@ pub async fn trade_later(
     trade_by(chain, tokens, amount, (&what, by), recipient, later_seconds).await
 }
 
-/// As [`trade_later`], by the pools that a condition takes: only these are read again.
+/// Does the same as [`trade_later`], only through the pools that fulfil a condition. Only these are read again.
 pub async fn trade_by(
     chain: &mut Chain,
     [token_in, token_out]: [Address; 2],
@@ -155,7 +156,7 @@ pub async fn trade_by(
     } else {
         assert_eq!(received, quoted, "{route:?}");
     }
-    // a share of stETH, worth up to two wei, may stay behind; of everything else nothing does
+    // The proxy may keep one share of stETH, which is worth up to two wei, and nothing of other tokens.
     let left = chain.balances(proxy::address(), &[token_in, token_out]).await;
     for ((token, left), was) in [token_in, token_out].iter().zip(left).zip(kept) {
         let crumb = if *token == address("stETH") { U256::from(2) } else { U256::ZERO };

@@ -1,4 +1,4 @@
-//! A block's changes, made up: some pools traded, nothing else moved.
+//! Synthetic blocks in which some pools traded and nothing else changed.
 
 use std::time::Duration;
 
@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 use super::clock;
 
-/// How many pools change in a block.
+/// The number of pools that change in a block.
 pub(crate) const CHANGED: usize = 300;
-/// Blocks in a row that are timed.
+/// The number of successive blocks that are timed.
 const BLOCKS: usize = 7;
 
-/// Makes the market of the next block, in which [`CHANGED`] pools all over the market are written anew, as they are.
+/// Returns the market of the next block, in which [`CHANGED`] pools spread over the market are written again with the
+/// same state.
 pub(crate) fn rewritten(market: &Market) -> Result<Arc<Market>> {
     let changed: Vec<Pool> = spread(market, 0).map(|pool| pool.as_ref().clone()).collect();
     let mut block = *market.block();
@@ -24,13 +25,14 @@ pub(crate) fn rewritten(market: &Market) -> Result<Arc<Market>> {
     Ok(Arc::new(market.next(block, Arc::clone(market.tokens()), changed)?))
 }
 
-/// Returns [`CHANGED`] pools evenly spread over the market; others for each block.
+/// Returns [`CHANGED`] pools evenly spread over the market, and different ones for each block.
 fn spread(market: &Market, block: usize) -> impl Iterator<Item = &Arc<Pool>> {
     let stride = (market.pools().len() / CHANGED).max(1);
     market.pools().iter().skip(block % stride).step_by(stride).take(CHANGED)
 }
 
-/// Measures the median time of preparing a block in which [`CHANGED`] pools traded, and how many really did; `None` where none can.
+/// Measures the median time of preparing a block in which [`CHANGED`] pools traded. Also returns how many pools really
+/// traded, which may be fewer; `None` if none can.
 pub(crate) fn time(prepared: &Prepared) -> Result<Option<(Duration, usize)>> {
     let mut market = Arc::clone(prepared.market());
     let mut prepared = prepared.clone();
@@ -52,7 +54,7 @@ pub(crate) fn time(prepared: &Prepared) -> Result<Option<(Duration, usize)>> {
     Ok(times.get(BLOCKS / 2).map(|median| (*median, most)))
 }
 
-/// Makes pools all over the market trade: each after a swap of a ten-thousandth of what it can take.
+/// Returns pools spread over the market, each after a swap of a ten-thousandth of the amount that it can take.
 fn traded(market: &Market, block: usize) -> Vec<Pool> {
     spread(market, block).filter_map(|pool| after_a_swap(pool, market)).collect()
 }

@@ -1,10 +1,10 @@
-//! Time that this thread really ran: on a machine that does other things too, less is heard of them.
+//! Processor time of a thread. Other work on the machine disturbs it less than elapsed time.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Processor time of this thread so far.
+/// Returns the processor time that this thread has used so far.
 pub(crate) fn thread_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);

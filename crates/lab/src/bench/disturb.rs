@@ -1,6 +1,7 @@
-//! Markets as nobody tuned for them: a market disturbed in the ways that mainnet disturbs one.
+//! Markets that no constant was tuned for: a market disturbed in the ways in which mainnet's state can be unusual.
 //!
-//! The same market, kind and seed give the same pools. Uniswap's kinds of pools are disturbed, which most pools are; all others stay.
+//! The same market, kind and seed give the same pools. Only pairs and concentrated pools of Uniswap's kinds are
+//! disturbed, which are most pools; the others do not change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,19 +17,19 @@ use super::generate::Random;
 /// A way to disturb a market.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Kind {
-    /// A tenth of the pools are as they were at another block
+    /// A tenth of the pools have their states at another block
     Stale,
     /// The balance of one token of ten pairs changed, by a factor of 0.5 to 2, as a rebasing token's does
     Rebased,
-    /// One of the eight tokens with most pools is 1 to 10% dearer in half of its pools
+    /// In half of its pools, one of the eight tokens with the most pools is 1 to 10% dearer
     Shocked,
-    /// A hundred pairs more that hold some dollars, at prices that are off by up to 50%
+    /// A hundred additional pairs worth a few dollars, at prices that are off by up to 50%
     Dusted,
-    /// Every pool holds a twentieth
+    /// Every pool has a twentieth of its liquidity
     Thin,
     /// A third of the concentrated pools have no liquidity up to the next tick on either side of the price
     Gaps,
-    /// A third of each of the others, but for thin
+    /// All but thin together: a shock, and the others for 30% as many pools
     Mixed,
 }
 
@@ -36,7 +37,7 @@ impl Kind {
     pub(crate) const ALL: [Self; 7] =
         [Self::Stale, Self::Rebased, Self::Shocked, Self::Dusted, Self::Thin, Self::Gaps, Self::Mixed];
 
-    /// Returns what tables call it.
+    /// Returns the name used in tables.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Stale => "stale",
@@ -50,20 +51,21 @@ impl Kind {
     }
 }
 
-/// Tokens that count as hubs: those with most pools.
+/// The number of tokens that count as hubs: those with the most pools.
 const HUBS: usize = 8;
-/// Pairs whose balance changes.
+/// The number of pairs whose balance changes.
 const REBASED: usize = 10;
-/// By what one balance of theirs changes.
+/// The factors by which one of their balances changes.
 const REBASES: [f64; 6] = [0.5, 0.8, 0.95, 1.05, 1.25, 2.0];
-/// Pairs that are added.
+/// The number of pairs that are added.
 const DUST: usize = 100;
-/// What a thin market's pools hold one in.
+/// The divisor of a thin market's liquidity.
 const THIN: u128 = 20;
-/// Share of each disturbance in a mixed market.
+/// The share of each disturbance in a mixed market.
 const MIXED: f64 = 0.3;
 
-/// Disturbs the market. `other` is the same chain at another block: a stale market needs it, a mixed one uses it where there is one.
+/// Disturbs the market. `other` is the same chain at another block. A stale market requires it; a mixed one uses it if
+/// it is given.
 pub(crate) fn disturbed(market: &Market, kind: Kind, seed: u64, other: Option<&Market>) -> Result<Market> {
     let mut changed = Changed::new(market);
     let mut random = Random::new(seed);
@@ -100,10 +102,10 @@ fn count(of: usize, share: f64) -> usize {
     (of as f64 * share).round() as usize
 }
 
-/// The pools of a market as they change.
+/// The pools of a market while they are changed.
 struct Changed {
     pools: Vec<Pool>,
-    /// Most pools first.
+    /// The tokens with the most pools, in descending order of their number.
     hubs: Vec<TokenId>,
 }
 
@@ -116,7 +118,7 @@ impl Changed {
         Self { pools, hubs }
     }
 
-    /// Returns the places of pairs with reserves on both sides.
+    /// Returns the positions of the pairs with reserves on both sides.
     fn pairs(&self) -> Vec<usize> {
         let is_pair = |pool: &Pool| matches!(&pool.state, PoolState::UniswapV2(s) if s.reserve0 > 0 && s.reserve1 > 0);
         (0..self.pools.len()).filter(|at| is_pair(&self.pools[*at])).collect()
@@ -206,13 +208,14 @@ fn scale(state: &mut uniswap_v2::State, factors: [f64; 2]) {
     state.reserve1 = scaled(state.reserve1, factors[1]);
 }
 
-/// Returns the initialised ticks around the price, as places in the list.
+/// Returns the positions of the two initialised ticks around the price.
 fn around(state: &uniswap_v3::State) -> Option<[usize; 2]> {
     let above = state.ticks.partition_point(|tick| tick.index <= state.tick);
     (above > 0 && above < state.ticks.len()).then(|| [above - 1, above])
 }
 
-/// Moves the price by a factor within the range that it is in, so that its liquidity stays right.
+/// Moves the price by a factor. The price stays between its two neighbouring initialised ticks, so the liquidity in
+/// range stays correct.
 #[allow(clippy::cast_possible_truncation, reason = "ticks fit an i32")]
 fn shift_price(state: &mut uniswap_v3::State, factor: f64) {
     let Some([below, above]) = around(state) else { return };
@@ -223,14 +226,14 @@ fn shift_price(state: &mut uniswap_v3::State, factor: f64) {
     }
 }
 
-/// Takes out the liquidity in range, up to the next tick on each side.
+/// Removes the liquidity in range between the two neighbouring initialised ticks.
 fn empty_around_price(state: &mut uniswap_v3::State) {
     let (Some(places), Ok(live)) = (around(state), i128::try_from(state.liquidity)) else { return };
     let mut ticks = state.ticks.to_vec();
     for (place, added) in places.into_iter().zip([-live, live]) {
         let tick = ticks[place];
         let net = tick.liquidity_net + added;
-        // what stays initialised on chain has at least what it nets
+        // A tick that stays initialised has a gross liquidity of at least its net liquidity.
         let gross = tick.liquidity_gross.max(net.unsigned_abs()).max(1);
         if let Some(changed) = Tick::new(tick.index, net, gross) {
             ticks[place] = changed;
@@ -250,7 +253,8 @@ fn thin(pool: &mut Pool) {
     }
 }
 
-/// Divides all liquidity; the first tick takes what rounding leaves of the liquidity in range, the last one what is left of the sum.
+/// Divides all liquidity. The first tick absorbs the rounding error of the liquidity in range, and the last tick that
+/// of the sum.
 fn thin_ticks(state: &mut uniswap_v3::State) {
     let divisor = i128::try_from(THIN).unwrap_or(1);
     let liquidity = state.liquidity / THIN;
@@ -259,7 +263,7 @@ fn thin_ticks(state: &mut uniswap_v3::State) {
         state.ticks.iter().zip(&nets).filter(|(tick, _)| tick.index <= state.tick).map(|(_, net)| net).sum();
     let (Some(first), Ok(wanted)) = (nets.first_mut(), i128::try_from(liquidity)) else { return };
     if state.ticks[0].index > state.tick {
-        // no tick is at or below the price: there is nothing in range to make up for
+        // No tick is at or below the price, so there is no liquidity in range to correct.
         return;
     }
     *first += wanted - in_range;
@@ -278,8 +282,8 @@ mod tests {
     use super::*;
     use crate::bench::generated_market;
 
-    /// Every kind gives a market whose pools can be in the states that they are in, says something else than the one before it, and the
-    /// same again for the same seed.
+    /// Checks for every kind that at least ten pools differ from the original market, that concentrated pools are in
+    /// valid states, and that the same seed gives the same market.
     #[test]
     fn every_kind_disturbs_and_repeats() {
         let (market, other) = (generated_market(400, 1).unwrap(), generated_market(400, 2).unwrap());

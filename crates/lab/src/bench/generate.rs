@@ -1,8 +1,8 @@
-//! `braid-lab market generate`: a market like mainnet's in shape, from a seed.
+//! `braid-lab market generate`: generates a market with the structure of mainnet's from a seed.
 //!
-//! A few hubs trade with each other at many venues and fees; a long tail of tokens hangs on them, the popular ones by many
-//! pools, most by one to four. Depths fall with a token's rank by a power law, prices are off by less than the fee,
-//! concentrated pools hold positions of many widths.
+//! A few hubs trade with each other on many protocols and at many fees. A long tail of tokens trades against the hubs:
+//! the popular ones in many pools, most others in one to four. Depths fall with a token's rank by a power law. Prices
+//! are off by less than the fee. Concentrated pools have positions of many widths.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) fn generate(args: &GenerateArgs) -> Result<()> {
     Ok(())
 }
 
-/// A stream of numbers that a seed decides (SplitMix64).
+/// A random number generator with a seed (SplitMix64).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -51,23 +51,23 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Evenly from `low` to `high`.
+    /// Returns a number that is uniformly distributed between `low` and `high`.
     #[allow(clippy::cast_precision_loss, reason = "53 bits fit a float")]
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * ((self.next() >> 11) as f64 / (1_u64 << 53) as f64)
     }
 
-    /// About normal, of variance one.
+    /// Returns a number that is approximately normally distributed, with variance one.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.between(0.0, 1.0)).sum::<f64>() - 6.0
     }
 
-    /// Returns any of a list that is not empty.
+    /// Returns a random element of a list, which must not be empty.
     pub(crate) fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }
 
-    /// Returns a place in a list of so many.
+    /// Returns a random position in a list of this length.
     pub(crate) fn below(&mut self, count: usize) -> usize {
         let count = u64::try_from(count).unwrap_or(1).max(1);
         usize::try_from(self.next() % count).unwrap_or(0)
@@ -78,7 +78,7 @@ impl Random {
     }
 }
 
-/// Hubs besides wrapped ether: symbol, decimals, ether per whole token.
+/// The hubs other than wrapped ether: symbol, decimals, and price in ether per whole token.
 const HUBS: [(&str, u8, f64); 7] = [
     ("USDC", 6, 1.0 / 3_500.0),
     ("USDT", 6, 1.0 / 3_500.0),
@@ -91,14 +91,14 @@ const HUBS: [(&str, u8, f64); 7] = [
 /// Fees of concentrated pools with their tick spacings, in hundredths of a basis point.
 const TIERS: [(u32, i32); 4] = [(100, 1), (500, 10), (3_000, 60), (10_000, 200)];
 
-/// A token of the market: ether per atomic unit.
+/// A token of the market, with its price in ether per atomic unit.
 #[derive(Clone, Copy)]
 struct Coin {
     id: TokenId,
     price: f64,
 }
 
-/// Returns a market of so many pools.
+/// Returns a market with this many pools.
 pub(crate) fn market(pools: usize, seed: u64) -> Result<Market> {
     let mut random = Random::new(seed);
     let mut tokens = Tokens::new();
@@ -155,22 +155,25 @@ fn wrapper() -> Pool {
     }
 }
 
-/// Where a pool sits: its coins, what it holds of each in ether, and how likely its liquidity is concentrated.
+/// The properties of a pool: its coins, its balance of each in ether, and the probability that its liquidity is
+/// concentrated.
 struct Place {
     coins: [Coin; 2],
     depth_ether: f64,
     concentrated: f64,
 }
 
-/// Pools between hubs: so many at first, and then one in so many.
+/// The number of pools between hubs at the start, and the interval between later ones.
 const HUB_POOLS: usize = 56;
 const HUB_POOL_EVERY: usize = 64;
-/// What the first token of the tail has in a pool, in ether, and how fast that falls with the rank.
+/// The balance of each coin in a pool of the tail's first token, in ether, and the exponent by which it falls with the
+/// rank.
 const TAIL_DEPTH_ETHER: f64 = 4_000.0;
 const TAIL_EXPONENT: f64 = 0.8;
 const LEAST_DEPTH_ETHER: f64 = 0.3;
 
-/// Hubs with each other first; then every token of the tail its first two pools, and the rest to the popular ones.
+/// Chooses the coins of the pool at a position: first hubs with each other, then two pools for every token of the tail,
+/// and the rest for the popular ones.
 fn place(random: &mut Random, hubs: &[Coin], tail: &[Coin], at: usize) -> Place {
     if at < HUB_POOLS || at.is_multiple_of(HUB_POOL_EVERY) {
         let (coins, magnitude) = if at < hubs.len() - 1 {
@@ -183,7 +186,7 @@ fn place(random: &mut Random, hubs: &[Coin], tail: &[Coin], at: usize) -> Place 
         return Place { coins, depth_ether: 10_f64.powf(magnitude).max(LEAST_DEPTH_ETHER), concentrated: 0.8 };
     }
     let at = at - HUB_POOLS;
-    // Squared, so that tokens early in the tail come up more often.
+    // The product of two uniform numbers, so that tokens early in the tail are chosen more often.
     let place = random.between(0.0, 1.0) * random.between(0.0, 1.0);
     #[allow(
         clippy::cast_possible_truncation,
@@ -202,7 +205,7 @@ fn place(random: &mut Random, hubs: &[Coin], tail: &[Coin], at: usize) -> Place 
     Place { coins: [token, other], depth_ether, concentrated: if rank < tail.len() / 10 { 0.5 } else { 0.3 } }
 }
 
-/// Wrapped ether more often than all other hubs together.
+/// Returns a random hub: wrapped ether more often than all others together.
 fn hub(random: &mut Random, hubs: &[Coin]) -> Coin {
     let first = if random.chance(0.6) { 1 } else { hubs.len() };
     random.pick(&hubs[..first])
@@ -210,7 +213,7 @@ fn hub(random: &mut Random, hubs: &[Coin]) -> Coin {
 
 fn pool(random: &mut Random, at: usize, place: Place) -> Pool {
     let Place { coins: [a, b], depth_ether, concentrated } = place;
-    // Contracts order their coins by address.
+    // Contracts sort their coins by address.
     let coins = if a.id < b.id { [a, b] } else { [b, a] };
     let concentrated = random.chance(concentrated);
     let sushi = random.chance(0.25);
@@ -246,7 +249,7 @@ fn concentrated_state(random: &mut Random, coins: [Coin; 2], depth_ether: f64, t
     let ratio = coins[0].price / coins[1].price * off.exp();
     #[allow(clippy::cast_possible_truncation, reason = "prices are far inside the range of ticks")]
     let tick = ((ratio.ln() / 1.0001_f64.ln()).floor() as i32).clamp(-800_000, 800_000);
-    // Liquidity of a full-range position that holds the depth on each side.
+    // The liquidity of a full-range position that holds the depth on each side.
     let full = depth_ether / (coins[0].price * coins[1].price).sqrt();
     let mut steps: Vec<(i32, i128, u128)> = Vec::new();
     let mut in_range = 0_u128;
@@ -281,7 +284,7 @@ fn shift(random: &mut Random, width: i32) -> i32 {
     (random.normal() * 0.4 * f64::from(width)) as i32
 }
 
-/// Positions' ends by tick; ends that cancel out stay initialised, as on chain.
+/// Merges the ends of positions by tick. Ticks whose net liquidity cancels out stay initialised, as on chain.
 fn merged(mut steps: Vec<(i32, i128, u128)>) -> Vec<uniswap_v3::Tick> {
     steps.sort_unstable();
     let mut ticks: Vec<(i32, i128, u128)> = Vec::with_capacity(steps.len());

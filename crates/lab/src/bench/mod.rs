@@ -1,4 +1,4 @@
-//! `braid-lab bench`: what routes cost to find and how good they are, on recorded and generated markets.
+//! `braid-lab bench`: measures the time to find routes and their quality, on recorded and generated markets.
 
 mod blocks;
 mod clock;
@@ -47,25 +47,27 @@ pub(crate) struct BenchArgs {
     /// Most steps in a route
     #[arg(long, value_name = "N", default_value_t = 40)]
     max_steps: u16,
-    /// What a unit of gas costs, in gwei; by default what each request or the market says, or 1
+    /// Price of a unit of gas, in gwei; by default that of each request or of the market, or 1
     #[arg(long, value_name = "GWEI")]
     gas_gwei: Option<f64>,
-    /// How many requests are generated where none are given
+    /// How many requests are generated if none are given
     #[arg(long, value_name = "N", default_value_t = 500)]
     count: usize,
-    /// Which requests are generated where none are given
+    /// Which requests are generated if none are given
     #[arg(long, value_enum, default_value_t = Kind::Usual)]
     kind: Kind,
     /// Seed of generated requests
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// One JSON object a line, one line a request
+    /// Write the results to this file, one JSON object per line and request
     #[arg(long, value_name = "FILE", requires = "market")]
     out: Option<PathBuf>,
-    /// Dual prices of every certificate, one JSON object a line, for `scripts/bound.py`; slower, do not time with it
+    /// Write the dual prices of every certificate to this file, one JSON object per line, for `scripts/bound.py`;
+    /// slower, do not time with it
     #[arg(long, value_name = "FILE", requires = "market")]
     witness: Option<PathBuf>,
-    /// Draw how gaps and times are spread by trade size, and how they grow with the market: SVG files in this folder
+    /// Plot the distributions of gaps and times by trade size, and their growth with the market: SVG files in this
+    /// folder
     #[arg(long, value_name = "FOLDER")]
     plots: Option<PathBuf>,
     /// Leave out the comparison with simpler routers
@@ -75,7 +77,7 @@ pub(crate) struct BenchArgs {
     recordings: Recordings,
 }
 
-/// Where recorded markets are.
+/// The location of recorded markets.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Recordings {
     /// Folder of recordings; recorded markets are in its folder `markets`
@@ -84,7 +86,7 @@ pub(crate) struct Recordings {
 }
 
 impl Recordings {
-    /// Returns the path of a recorded market, which may not be there.
+    /// Returns the path of a recorded market. The file may not exist.
     pub(crate) fn market(&self, name: &str) -> PathBuf {
         self.folder.join("markets").join(name)
     }
@@ -92,10 +94,10 @@ impl Recordings {
 
 /// Sizes of the generated markets.
 const SIZES: [usize; 4] = [200, 2_000, 10_000, 50_000];
-/// Size of the market that baskets are asked of, how many of each kind.
+/// The size of the market for the measurement of baskets, and the number of baskets of each kind.
 const BASKETS_AT: usize = 10_000;
 const BASKETS: usize = 100;
-/// Recorded markets, and the requests that go with them.
+/// Recorded markets and their requests.
 const RECORDED: [(&str, &str); 2] =
     [("mainnet_24721394.json", "requests_24721394.json"), ("mainnet_2023_09.json", "mainnet_2023_09.json")];
 

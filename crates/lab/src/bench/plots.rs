@@ -1,4 +1,4 @@
-//! The benchmark's plots: how gaps and times are spread by trade size, and how both grow with the market.
+//! The benchmark's plots: the distributions of gaps and times by trade size, and their growth with the market.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use super::report::{BANDS, at_percent, within};
 use super::run::{Answer, Row};
 use super::svg::{Axis, Line, chart};
 
-/// Gaps and times below and above these are drawn at the edge.
+/// The limits of the axes. Gaps and times outside of them are drawn at the edge.
 const GAP_BPS: (f64, f64) = (1e-5, 1e3);
 const TIME_US: (f64, f64) = (10.0, 1e6);
 
-/// Which figure of a request is drawn.
+/// The quantity of a request that is drawn.
 #[derive(Clone, Copy, Debug)]
 enum Figure {
     Gap,
@@ -44,7 +44,7 @@ impl Figure {
         }
     }
 
-    /// This figure of all solved requests of a band of trade sizes, or of all; rising.
+    /// Returns the quantity for all solved requests in a band of trade sizes, or for all of them, in ascending order.
     fn all(self, rows: &[Row], band: Option<usize>) -> Vec<f64> {
         let solved = rows.iter().filter_map(|row| Some((row, row.outcome.as_ref().ok()?)));
         let inside = solved.filter(|(_, answer)| band.is_none_or(|band| within(answer, band)));
@@ -54,7 +54,8 @@ impl Figure {
     }
 }
 
-/// Writes `NAME-gap.svg` and `NAME-time.svg`: which share of the requests lies below a figure, by trade size.
+/// Writes `NAME-gap.svg` and `NAME-time.svg`: the cumulative distribution of a quantity over the requests, by trade
+/// size.
 pub(crate) fn distributions(folder: &Path, name: &str, rows: &[Row]) -> Result<()> {
     let shares = Axis { label: "share of requests, %", low: 0.0, high: 100.0, is_logarithmic: false };
     for figure in Figure::ALL {

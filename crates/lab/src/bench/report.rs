@@ -1,4 +1,4 @@
-//! Tables for people, lines of JSON for machines.
+//! The results of the benchmark: tables for people and lines of JSON for programs.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::run::{Answer, BASELINES, Row};
 
-/// Bands of trade size, by value in ether from 0 on.
+/// Bands of trade size. Each ends at this value in ether and begins where the previous one ends, the first at 0.
 pub(crate) const BANDS: [(&str, f64); 5] =
     [("< 0.3", 0.3), ("0.3 – 3", 3.0), ("3 – 30", 30.0), ("30 – 300", 300.0), ("> 300", f64::INFINITY)];
 
@@ -25,25 +25,25 @@ pub(crate) fn machine() -> String {
     format!("{}, {cores} cores", model.map_or("unknown processor", |(_, name)| name.trim()))
 }
 
-/// How long a market took to prepare, in time of this thread.
+/// How long it took to prepare a market, in processor time of this thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PrepareTimes {
-    /// From nothing.
+    /// Without a previous market.
     pub(crate) cold: Duration,
-    /// For a block that changed nothing.
+    /// For a block without changes.
     pub(crate) unchanged: Duration,
-    /// For a block in which so many pools traded.
+    /// For a block in which this number of pools traded.
     pub(crate) block: Option<(Duration, usize)>,
 }
 
-/// Returns whether an answer is worth as much as a band of trade sizes says.
+/// Returns whether the value of an answer is in a band of trade sizes.
 pub(crate) fn within(answer: &Answer, band: usize) -> bool {
     let bound = |at: usize| BANDS.get(at).map_or(f64::INFINITY, |(_, high)| *high);
     let low = band.checked_sub(1).map_or(0.0, bound);
     answer.gross_value_wei.is_some_and(|wei| wei / 1e18 >= low && wei / 1e18 < bound(band))
 }
 
-/// Prints what a run came to.
+/// Prints the results of a run.
 pub(crate) fn table(
     title: &str,
     market: &Market,
@@ -123,7 +123,7 @@ pub(crate) fn errors(rows: &[Row]) -> Vec<(String, usize)> {
     counted(rows.iter().filter_map(|row| row.outcome.as_ref().err().map(why)))
 }
 
-/// Counts equal reasons, in the order in which they come first.
+/// Counts equal reasons, in the order of their first occurrence.
 fn counted(reasons: impl Iterator<Item = String>) -> Vec<(String, usize)> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for reason in reasons {
@@ -147,7 +147,7 @@ fn line(name: &str, mut values: Vec<f64>) -> Result<()> {
     out::line(text)
 }
 
-/// Returns the least of rising values that so many percent of them are not above; `None` where there are none.
+/// Returns a percentile of values in ascending order; `None` if there are none.
 pub(crate) fn at_percent(values: &[f64], percent: usize) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     values.get((last * percent).div_ceil(100)).copied()
@@ -161,7 +161,7 @@ fn figure(value: f64) -> String {
     }
 }
 
-/// Writes one JSON object a line, one for each request.
+/// Writes one JSON object per line, one for each request.
 pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<()> {
     let value = |row: &Row| match &row.outcome {
         Ok(answer) => json!({
@@ -184,7 +184,7 @@ pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<()> {
     write_lines(path, rows.iter().map(value))
 }
 
-/// Writes the witness of every certificate, one a line.
+/// Writes the witness of every certificate, one per line.
 pub(crate) fn write_witness(path: &Path, rows: &[Row]) -> Result<()> {
     write_lines(path, rows.iter().filter_map(|row| row.outcome.as_ref().ok()?.witness.as_ref()))
 }

@@ -1,4 +1,4 @@
-//! The requests of a run: from a file, or made up for a market.
+//! The requests of a run: read from a file or generated for a market.
 
 use std::path::Path;
 
@@ -15,15 +15,15 @@ use super::generate::Random;
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) id: String,
-    /// Tokens sold, with amounts in atomic units.
+    /// The tokens sold, with amounts in atomic units.
     pub(crate) inputs: Vec<(TokenId, U256)>,
-    /// Tokens bought, with shares of the value in basis points that sum to 10,000.
+    /// The tokens bought, with their shares of the value in basis points, which sum to 10,000.
     pub(crate) outputs: Vec<(TokenId, u16)>,
-    /// What a unit of gas costs this request, where the file says.
+    /// The gas price of this request in wei, if the file states one.
     pub(crate) gas_price_wei: Option<u64>,
 }
 
-/// A trade as files write it: as a request, as an order of a recorded market, or as a basket (`docs/internals/baskets.md`).
+/// A trade as files contain it: a request, an order of a recorded market, or a basket (`docs/internals/baskets.md`).
 #[derive(Deserialize)]
 struct Entry {
     #[serde(default)]
@@ -54,8 +54,8 @@ struct Output {
     ratio_bps: u16,
 }
 
-/// Reads requests: a list, or an object with `requests` or `orders`. Those that name a token which the market does not know
-/// are left out, with a word.
+/// Reads requests from a list, or from an object with `requests` or `orders`. Skips requests with a token that the
+/// market does not know or with nothing to trade, and prints how many.
 pub(crate) fn read(path: &Path, market: &Market) -> Result<Vec<Asked>> {
     let text = std::fs::read_to_string(path).wrap_err_with(|| format!("cannot read {}", path.display()))?;
     let mut value: Value = serde_json::from_str(&text).wrap_err_with(|| format!("{} is not JSON", path.display()))?;
@@ -103,11 +103,12 @@ fn asked(at: usize, entry: Entry, market: &Market) -> Option<Asked> {
     asked.is_sound().then_some(asked)
 }
 
-/// Most inputs, and most outputs, of a basket: those of the API.
+/// The maximum number of inputs, and of outputs, of a basket: the API's limits.
 const MOST: usize = 6;
 
 impl Asked {
-    /// Returns whether the router may be asked this: distinct tokens, amounts and shares above zero, shares that sum to the whole.
+    /// Returns whether the router accepts this request: distinct tokens, amounts and shares above zero, and shares that
+    /// sum to 10,000.
     fn is_sound(&self) -> bool {
         let tokens = self.inputs.iter().map(|(token, _)| *token).chain(self.outputs.iter().map(|(token, _)| *token));
         let mut tokens: Vec<TokenId> = tokens.collect();
@@ -122,21 +123,21 @@ impl Asked {
     }
 }
 
-/// Which requests are made up.
+/// Which requests are generated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Kind {
-    /// What takers ask: trades that the tokens' liquidity can take
+    /// Trades as takers make them, of sizes that the tokens' liquidity can take
     Usual,
-    /// Trades far beyond it, which drain whole tokens
+    /// Trades far beyond it, which drain the tokens' pools
     Drains,
     /// Three inputs to three outputs, of sizes that the tokens' liquidity can take
     Baskets,
-    /// Three inputs to three outputs, some of which want more than there is of a token
+    /// Three inputs to three outputs, some of which exceed all that pools hold of a token
     DrainingBaskets,
 }
 
 impl Kind {
-    /// Returns what tables call these requests.
+    /// Returns the name used in tables.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Usual => "usual trades",
@@ -147,23 +148,23 @@ impl Kind {
     }
 }
 
-/// Sizes of usual trades in ether: about $100 to $50M, evenly by magnitude.
+/// The sizes of usual trades as powers of ten of ether: about $100 to $50M, uniformly distributed by magnitude.
 const USUAL_MAGNITUDES: (f64, f64) = (-1.5, 4.2);
-/// The largest usual trade, as a share of what all pools hold of its scarcer token.
+/// The largest usual trade, as a share of all pools' balances of its scarcer token.
 const LARGEST_SHARE: f64 = 0.25;
-/// A drain: from this many to this many powers of ten of what pools hold.
+/// The sizes of drains as powers of ten of all pools' balances.
 const DRAIN_MAGNITUDES: (f64, f64) = (-0.6, 3.0);
-/// Gas prices in gwei, as often as they are listed.
+/// Gas prices in gwei. A price is chosen as often as it is listed.
 const GAS_GWEI: [u64; 20] = [1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 10, 10, 10, 10, 30, 30];
 
-/// Tokens with a reference price, the deepest first, in three classes.
+/// Tokens with a reference price in three classes, each in descending order of depth.
 struct Classes {
     hubs: Vec<TokenId>,
     popular: Vec<TokenId>,
     tail: Vec<TokenId>,
 }
 
-/// How many tokens count as hubs, and which share of the others as popular.
+/// The number of hubs, and the share of the other tokens that are popular.
 const HUBS: usize = 8;
 const POPULAR: f64 = 0.1;
 
@@ -184,7 +185,7 @@ impl Classes {
         Self { hubs: tokens, popular, tail }
     }
 
-    /// Returns two classes, as often as takers trade between them, in either order.
+    /// Returns two classes with the frequencies with which takers trade between them, in random order.
     fn pair(&self, random: &mut Random) -> (&[TokenId], &[TokenId]) {
         let draw = random.between(0.0, 1.0);
         let (a, b) = match draw {
@@ -198,13 +199,16 @@ impl Classes {
     }
 }
 
-/// Makes up requests between tokens with a reference price: 36% between hubs, 30% between a hub and a popular token, 14%
-/// between popular ones, 12% between a hub and one of the tail, 8% between a popular one and one of the tail.
+/// Generates requests between tokens with a reference price: 36% between hubs, 30% between a hub and a popular token,
+/// 14% between popular tokens, 12% between a hub and a token of the tail, and 8% between a popular token and one of the
+/// tail.
 ///
-/// A usual trade is worth 0.03 to 15,000 ether, evenly by magnitude; where that is more than a quarter of what
-/// all pools hold of its scarcer token, it is worth 1% to 100% of that limit instead. Trades below 0.03 ether are not asked.
-/// A basket is three trades at once; its whole value is shared out over its outputs, and where an output's share is above
-/// its limit, the whole basket is worth 1% to 100% of what the scarcest output allows. A draining one is left as it is.
+/// A usual trade is worth 0.03 to 15,000 ether, uniformly distributed by magnitude. If that exceeds a quarter of all
+/// pools' balances of its scarcer token, it is worth 1% to 100% of that limit instead. Trades below 0.03 ether are
+/// dropped.
+///
+/// A basket combines three trades, and its value is divided among its outputs. If an output's share exceeds its limit,
+/// the whole basket is worth 1% to 100% of what the scarcest output allows. Draining baskets are not limited.
 pub(crate) fn generated(market: &Market, count: usize, seed: u64, kind: Kind) -> Vec<Asked> {
     let prepared = braid_routing::Prepared::new(std::sync::Arc::new(market.clone()));
     if !matches!(kind, Kind::Baskets | Kind::DrainingBaskets) {
@@ -223,8 +227,8 @@ pub(crate) fn generated(market: &Market, count: usize, seed: u64, kind: Kind) ->
 }
 
 impl Asked {
-    /// Returns the same shares and proportions, no larger than what pools hold of each output allows; `None` where a part would be
-    /// smaller than the smallest trade.
+    /// Returns the request scaled down to what the pools' balances of each output allow, with the same shares and
+    /// proportions; `None` if a part would be below the smallest trade.
     fn within_reach(self, prepared: &braid_routing::Prepared, random: &mut Random) -> Option<Self> {
         let values = self.inputs.iter().map(|(token, amount)| prepared.value_wei(*token, *amount));
         let values = values.collect::<Option<Vec<f64>>>()?;
@@ -247,7 +251,7 @@ impl Asked {
     }
 }
 
-/// Trades that make a generated basket, and the shares of its outputs.
+/// The number of trades in a generated basket, and the shares of its outputs.
 const TRADES: usize = 3;
 const SHARES_BPS: [u16; TRADES] = [5_000, 3_000, 2_000];
 

@@ -1,4 +1,4 @@
-//! One request, solved and compared.
+//! Solves one request and compares the result with simpler routers.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::clock::thread_time;
 use super::requests::Asked;
 use super::witness;
 
-/// What simpler routers would answer on the same pools: the names that tables use, and the plans that stand for them.
+/// Simpler routers on the same pools: their names in tables and their plans.
 pub(crate) const BASELINES: [(&str, SimplePlan); 4] = [
     ("best single path", SimplePlan::SinglePath),
     ("5% grid, disjoint", SimplePlan::Grid),
@@ -17,25 +17,26 @@ pub(crate) const BASELINES: [(&str, SimplePlan); 4] = [
     ("100 chunks", SimplePlan::FineChunks),
 ];
 
-/// What all requests of a run share.
+/// The settings that all requests of a run share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) max_hops: u8,
     pub(crate) max_steps: u16,
-    /// What a unit of gas costs a request that does not say.
+    /// The gas price of requests that state none.
     pub(crate) gas_price_wei: u64,
-    /// Whether it holds for those that do, too.
+    /// Whether this gas price also replaces those that requests state.
     pub(crate) same_gas_price: bool,
     pub(crate) baselines: bool,
-    /// Whether each certificate's dual prices are wanted.
+    /// Whether to record each certificate's dual prices.
     pub(crate) witness: bool,
 }
 
-/// What a request came to.
+/// The result of one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) id: String,
-    /// Time of this thread for the first answer; and for the same question right after it, with everything in the caches.
+    /// Processor time of this thread for the first solution, and for the same request again right afterwards, with warm
+    /// caches.
     pub(crate) solve_us: f64,
     pub(crate) again_us: Option<f64>,
     pub(crate) outcome: Result<Answer, SolveError>,
@@ -44,7 +45,7 @@ pub(crate) struct Row {
 /// A solved request.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    /// What each output pays, in the order of the request.
+    /// The output amounts, in the order of the request.
     pub(crate) amounts_out: Vec<U256>,
     pub(crate) gas_units: u64,
     pub(crate) steps: usize,
@@ -54,15 +55,15 @@ pub(crate) struct Answer {
     pub(crate) net_value_wei: Option<f64>,
     pub(crate) upper_bound_value_wei: Option<U256>,
     pub(crate) gap_bps: Option<f64>,
-    /// Why there is no certificate; empty where there is one.
+    /// Why there is no certificate; `None` if there is one.
     pub(crate) uncertified: Option<Uncertified>,
-    /// How much less each baseline is worth, in basis points of the gross value; empty where none ran.
+    /// How much less each baseline is worth, in basis points of the gross value; empty if none ran.
     pub(crate) losses_bps: Vec<Option<f64>>,
-    /// What `scripts/bound.py` needs; where asked for and there is a certificate.
+    /// The input of `scripts/bound.py`, if it was requested and there is a certificate.
     pub(crate) witness: Option<serde_json::Value>,
 }
 
-/// Solves one request and, if asked, what simpler routers would answer.
+/// Solves one request and, if requested, the same with simpler routers.
 #[allow(clippy::cast_precision_loss, reason = "values, not amounts")]
 pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row {
     let own = asked.gas_price_wei.filter(|_| !settings.same_gas_price);
@@ -86,7 +87,7 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
     let solve_us = since(started);
     let again_us = (!settings.witness).then(|| {
         let started = thread_time();
-        // The answer is the one above: nothing in it depends on when it is asked for.
+        // The result is the same as above, because nothing in it depends on the time of the request.
         let _ = std::hint::black_box(solve(prepared, &request));
         since(started)
     });

@@ -1,8 +1,8 @@
-//! Line charts as SVG: two axes, some lines, a legend. Enough for the benchmark's plots, and no dependency.
+//! Line charts as SVG: two axes, lines, and a legend. Enough for the benchmark's plots, and without a dependency.
 
 use std::fmt::Write as _;
 
-/// One axis: from where to where, in powers of ten or evenly.
+/// An axis: its ends, and whether it is logarithmic or linear.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis<'a> {
     pub(crate) label: &'a str,
@@ -20,23 +20,23 @@ pub(crate) struct Line {
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 400.0;
-/// Room for labels: left, right, top, bottom.
+/// Margins for labels: left, right, top, bottom.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 150.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 48.0;
-/// Told apart by people who do not see all colours.
+/// Colours that are distinguishable with colour vision deficiency.
 const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"];
 
 impl Axis<'_> {
-    /// Returns where a value lies between the ends, from 0 to 1; what lies outside is moved to the end.
+    /// Returns the position of a value between the ends, from 0 to 1. Values outside are moved to the nearest end.
     fn share(&self, value: f64) -> f64 {
         let place = |v: f64| if self.is_logarithmic { v.max(f64::MIN_POSITIVE).log10() } else { v };
         let (low, high) = (place(self.low), place(self.high));
         ((place(value) - low) / (high - low)).clamp(0.0, 1.0)
     }
 
-    /// Powers of ten, or fifths.
+    /// Returns the labelled values: powers of ten, or fifths of a linear axis.
     fn ticks(&self) -> Vec<f64> {
         if !self.is_logarithmic {
             return (0..=5).map(|k| self.low + (self.high - self.low) * f64::from(k) / 5.0).collect();
@@ -46,7 +46,7 @@ impl Axis<'_> {
     }
 }
 
-/// Draws lines over a common pair of axes.
+/// Draws lines over common axes.
 pub(crate) fn chart(title: &str, x: &Axis<'_>, y: &Axis<'_>, lines: &[Line]) -> String {
     let across = |value: f64| LEFT + x.share(value) * (WIDTH - LEFT - RIGHT);
     let up = |value: f64| HEIGHT - BOTTOM - y.share(value) * (HEIGHT - TOP - BOTTOM);
@@ -96,7 +96,7 @@ pub(crate) fn chart(title: &str, x: &Axis<'_>, y: &Axis<'_>, lines: &[Line]) -> 
     svg
 }
 
-/// Short for people: 0.001, 10, 50,000 as 50k.
+/// Formats a number briefly: 0.001, 10, and 50,000 as 50k.
 fn number(value: f64) -> String {
     match value.abs() {
         large if large >= 1e6 => format!("{}M", value / 1e6),
@@ -119,7 +119,7 @@ mod tests {
         let y = Axis { label: "share < all", low: 0.0, high: 100.0, is_logarithmic: false };
         let line = Line { name: "p50".into(), points: vec![(100.0, 0.0), (1_000.0, 50.0), (1e9, 200.0)] };
         let svg = chart("time", &x, &y, &[line]);
-        // The corners of the frame and its middle; what lies outside is at its edge.
+        // Two corners of the frame and its centre: the points outside are moved to the edge.
         assert!(svg.contains("points=\"64.0,352.0 277.0,196.0 490.0,40.0\""), "{svg}");
         assert!(svg.contains("share &lt; all") && svg.contains(">10k<"));
     }

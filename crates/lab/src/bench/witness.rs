@@ -1,4 +1,4 @@
-//! One line of JSON a request: all that `scripts/bound.py` needs to work its certificate out again.
+//! One line of JSON per request, with everything that `scripts/bound.py` needs to recompute its certificate.
 
 use braid_market::Market;
 use braid_primitives::{ExecutionBlock, U256};
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::requests::Asked;
 
-/// Halvings of the largest amount, and into how many parts the first ones are cut.
+/// The number of halvings of the largest amount, and the number of points within each of the first ones.
 const HALVINGS: u32 = 30;
 const PARTS_OF_HALVING: u32 = 4;
-/// Share of the most that a pool pays that counts as all of it.
+/// The share of a pool's maximum output that counts as all of it.
 const ALL_OF_IT: f64 = 0.999;
 
-/// Returns the line of one solved request; none for a basket, which the script does not read.
+/// Returns the line of one solved request; `None` for a basket, which the script does not support.
 pub(super) fn line(
     market: &Market,
     asked: &Asked,
@@ -24,7 +24,7 @@ pub(super) fn line(
 ) -> Option<Value> {
     let ([(input, amount)], [(output, _)]) = (asked.inputs.as_slice(), asked.outputs.as_slice()) else { return None };
     let address = |token| market.tokens().get(token).map(|token| token.address.to_checksum(None));
-    // A cap that nothing limits is null: JSON has no infinity.
+    // An unlimited cap is written as null, because JSON has no infinity.
     let tokens = witness.tokens.iter().filter_map(|known| {
         let cap = known.cap.is_finite().then_some(known.cap);
         Some(json!([address(known.token)?, known.price_wei, cap]))
@@ -56,7 +56,7 @@ fn wrapped(token: braid_primitives::TokenId) -> braid_primitives::TokenId {
     if token == braid_market::Tokens::ETHER { braid_market::Tokens::WETH } else { token }
 }
 
-/// Exact points of every pair of coins for which the script has no formula.
+/// Returns exact points of the curves for which the script has no formula.
 fn sampled(market: &Market, witness: &Witness) -> Vec<Value> {
     let at = market.block().next();
     let mut curves = Vec::new();
@@ -83,8 +83,9 @@ fn sampled(market: &Market, witness: &Witness) -> Vec<Value> {
     curves
 }
 
-/// Exact quotes, and the gas of each, up to the most that the pool takes or a route can bring: close together over the last ten
-/// doublings before more of it pays hardly more, and one for each doubling below.
+/// Returns exact quotes (amount in, amount out and gas) up to the most that the pool takes or a route can bring. Over
+/// the last ten doublings below the amount from which the output hardly grows, there are four points per doubling, and
+/// below that one per doubling.
 fn points(pool: &Pool, at: &ExecutionBlock, coin_in: u8, coin_out: u8, cap: f64) -> Vec<(f64, f64, u64)> {
     let quote = |amount: f64| {
         let amount = U256::try_from(amount.floor()).ok()?;

@@ -1,4 +1,4 @@
-//! `braid-lab zoo`: the same requests on a market and on its disturbances, a line each.
+//! `braid-lab zoo`: runs the same requests on a market and on disturbed versions of it, and prints one line for each.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,12 +15,13 @@ use super::run::{self, BASELINES, Row, Settings};
 use super::{Recordings, gas_price_wei, generate, report};
 use crate::out;
 
-/// Pools of the generated market.
+/// The number of pools of the generated market.
 const GENERATED_POOLS: usize = 2_000;
-/// Recorded markets with their requests; each is the other block of the other one.
+/// Recorded markets with their requests. Each serves as the other block of the other one.
 const RECORDED: [(&str, &str); 2] =
     [("mainnet_24721394.json", "requests_24721394.json"), ("mainnet_24699608.json", "requests_24699608.json")];
-/// What a simpler router has to pay more to be counted, in basis points: less is the rounding of the figures.
+/// The smallest amount by which a simpler router's route must be worth more to be counted, in basis points. Smaller
+/// differences are rounding of the figures.
 const COUNTED_BPS: f64 = 0.01;
 
 #[derive(Debug, clap::Args)]
@@ -46,20 +47,20 @@ pub(crate) struct ZooArgs {
     /// Seed of the disturbances and of generated requests
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Most requests a market
+    /// Maximum number of requests per market
     #[arg(long, value_name = "N", default_value_t = 500)]
     count: usize,
-    /// What a unit of gas costs, in gwei; by default what each request or the market says, or 1
+    /// Price of a unit of gas, in gwei; by default that of each request or of the market, or 1
     #[arg(long, value_name = "GWEI")]
     gas_gwei: Option<f64>,
-    /// One JSON object a line, one line a request, one file a kind, in this folder
+    /// Write the results to this folder: one file per kind, one JSON object per line and request
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     #[command(flatten)]
     recordings: Recordings,
 }
 
-/// A market with what is asked of it.
+/// A market with its requests.
 struct Subject {
     title: String,
     market: Arc<Market>,
@@ -154,16 +155,17 @@ impl ZooArgs {
     }
 }
 
-/// What a run came to.
+/// The results of a run.
 struct Line<'a> {
     name: &'a str,
     routes: usize,
     times_us: Vec<f64>,
     gaps_bps: Vec<f64>,
-    /// Answers below some simpler router's, and those that are so by more than their certificate says.
+    /// The number of answers worth less than a simpler router's, and the number of those that fall short by more than
+    /// their certificate's gap.
     below: usize,
     beyond: usize,
-    /// Why requests have no answer, with how many.
+    /// Reasons for requests without an answer, with their counts.
     errors: Vec<(String, usize)>,
 }
 

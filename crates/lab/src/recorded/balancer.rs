@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::json::{Reason, TokensOf, each, number, parse};
 
-/// 10^36: a scaling factor times what one atomic unit of 18 decimals is.
+/// Returns 10³⁶, the product of a coin's scaling factor and its scaling rate.
 fn scale() -> U256 {
     U256::from(10).pow(U256::from(36))
 }
@@ -24,7 +24,8 @@ fn wad(value: &Value) -> Option<U256> {
     format!("{whole}{part}{}", "0".repeat(padding)).parse().ok()
 }
 
-/// Makes a state. The vault adds its own counter to a pool's address, which recordings lack: such a pool cannot be executed.
+/// Creates a state. On chain, a pool id is the pool's address followed by a number from the vault. Recordings lack the
+/// number, so such a pool cannot be executed.
 fn state(entry: &Value, model: Model) -> Result<PoolState, Reason> {
     let address: Address = number(entry, "address")?;
     let mut pool_id = B256::ZERO;
@@ -32,7 +33,7 @@ fn state(entry: &Value, model: Model) -> Result<PoolState, Reason> {
     Ok(Arc::new(State { pool_id, model }).into())
 }
 
-/// `{balances, weights, swap_fee}`: decimals come from the tokens.
+/// Reads `{balances, weights, swap_fee}`. The decimals are those of the tokens.
 pub(super) fn weighted(entry: &Value, tokens: TokensOf<'_>) -> Result<PoolState, Reason> {
     let factor = |coin: &Value| {
         let power = 36_u8.checked_sub(tokens(parse(coin)?)?)?;
@@ -53,7 +54,8 @@ pub(super) fn weighted(entry: &Value, tokens: TokensOf<'_>) -> Result<PoolState,
     state(entry, model)
 }
 
-/// `{balances, scaling_rates, amp, swap_fee}`: a scaling rate is what one unit of 18 decimals is in atomic units.
+/// Reads `{balances, scaling_rates, amp, swap_fee}`. A scaling rate is the number of atomic units that corresponds to
+/// one unit with 18 decimals.
 pub(super) fn stable(entry: &Value, _tokens: TokensOf<'_>) -> Result<PoolState, Reason> {
     let factor = |rate: &Value| scale().checked_div(parse(rate)?);
     let (balances, factors) = (each(entry, "balances", parse)?, each(entry, "scaling_rates", factor)?);

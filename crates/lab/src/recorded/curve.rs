@@ -34,7 +34,7 @@ pub(super) fn pool(entry: &Value, _tokens: TokensOf<'_>) -> Result<PoolState, Re
     Ok(Arc::new(state).into())
 }
 
-/// Returns the coins of a pool: a metapool's are its own, then its base pool's.
+/// Returns the coins of a pool. Those of a metapool are its own, followed by its base pool's.
 pub(super) fn coins(entry: &Value) -> Result<Vec<&Value>, Reason> {
     let mut coins: Vec<&Value> = list(entry, "tokens")?.iter().collect();
     if text(entry, "kind").starts_with("curve_meta") {
@@ -59,6 +59,6 @@ fn crypto(entry: &Value, kind: Kind) -> Result<Model, Reason> {
     if kind == Kind::TwocryptoStable && entry.get("fee_policy").is_some_and(|policy| !policy.is_null()) {
         return Err("a fee that another contract decides".into());
     }
-    // a recorded market moves by its updates alone
+    // In a recorded market, a pool's prices change only by the recorded updates.
     Ok(Model::Crypto(crypto::State { repricing: None, ..states::crypto(&Fields::of(entry), kind)? }))
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::json::{Reason, TokensOf, list, number, parse};
 
-/// Reads a vault recorded by its prices: the shares that a whole asset buys, at which a whole share is worth what the file says too.
+/// Reads a vault that is recorded by its price: the number of shares that one whole asset buys. The same rate applies
+/// to redemptions.
 pub(super) fn vault(entry: &Value, tokens: TokensOf<'_>) -> Result<PoolState, Reason> {
     let asset = list(entry, "tokens")?.first().and_then(parse::<Address>);
     let decimals = asset.and_then(tokens).ok_or("an asset that is no listed token")?;
@@ -25,7 +26,7 @@ pub(super) fn vault(entry: &Value, tokens: TokensOf<'_>) -> Result<PoolState, Re
     Ok(Box::new(state).into())
 }
 
-/// Brings a vault up to an update.
+/// Applies an update to a vault.
 pub(super) fn update(state: &mut State, entry: &Value) -> Result<(), Reason> {
     let Conversion::Rate { one, .. } = &mut state.conversion else { return Err("no recorded vault".into()) };
     *one = number(entry, "shares_per_asset_unit")?;

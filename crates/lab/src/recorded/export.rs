@@ -1,4 +1,4 @@
-//! Writes a market as a recorded market: the form that [`super::import`] reads, for scripts and other people's tools.
+//! Writes a market in the form that [`super::import`] reads, for scripts and for other people's tools.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 pub struct Exported {
     /// `{block, gas_price_wei, tokens, pools}`; large integers are decimal strings.
     pub document: Value,
-    /// Pools of kinds that the form has no room for, by product id.
+    /// The number of pools that the form cannot represent, by product id.
     pub left_out: BTreeMap<&'static str, usize>,
 }
 
-/// Writes a market in the form of recorded markets. Wrapped ether is not listed: every reader adds it.
+/// Writes a market in the form of recorded markets. Wrapped ether is not written, because every reader adds it.
 pub fn export(market: &Market) -> Exported {
     let tokens = market.tokens().iter().map(|(_, token)| {
         json!({
@@ -54,7 +54,8 @@ fn entry(market: &Market, pool: &Pool) -> Option<Value> {
     Some(entry)
 }
 
-/// Returns what a recorded market says of a pool besides its address and coins; `None` where the form has no room for it.
+/// Returns the fields of a recorded pool other than its address and coins; `None` if the form cannot represent the
+/// pool.
 fn state(state: &PoolState) -> Option<Value> {
     match state {
         PoolState::UniswapV2(state) => Some(json!({

@@ -14,7 +14,7 @@ pub(super) fn dex(entry: &Value, listed: TokensOf<'_>) -> Result<PoolState, Reas
     Ok(State::Snapshot(Box::new(snapshot(entry, addresses, decimals)?)).into())
 }
 
-/// Brings a pool up to an update.
+/// Applies an update to a pool.
 pub(super) fn update(state: &mut State, entry: &Value) -> Result<(), Reason> {
     let State::Snapshot(known) = state else { return Err("no recorded pool".into()) };
     **known = snapshot(entry, known.addresses, known.decimals)?;

@@ -12,21 +12,21 @@ use super::curve;
 use super::json::{Reason, number, parse, text};
 use super::kinds::{self, Kind};
 
-/// What a file held.
+/// The contents of a file.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// The market. A recorded market in JSON knows its block's height at most: hash and times are zero.
+    /// The market. A recorded market in JSON contains at most its block's number, so hash and times are zero.
     pub market: Market,
-    /// Pools that were left out, by kind and reason.
+    /// The number of skipped pools, by kind and reason.
     pub skipped: BTreeMap<String, usize>,
-    /// The pools that changed in each of the blocks after the market's, where the file has them.
+    /// The pools that changed in each block after the market's, if the file contains them.
     pub updates: Vec<Update>,
 }
 
 /// The pools that changed in one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Height of the block.
+    /// The number of the block.
     pub block_number: u64,
     /// The changed pools in their new states.
     pub changed: Vec<Pool>,
@@ -48,13 +48,13 @@ struct UpdateEntry {
     changed: Vec<Value>,
 }
 
-/// Gas limit that a recorded market is given: mainnet's.
+/// The gas limit of a recorded market's block: mainnet's.
 const GAS_LIMIT: u64 = 60_000_000;
 
 /// Reads a recorded market.
 ///
 /// # Errors
-/// [`FileError::Body`] when the text is not such a document; an odd pool is skipped, not an error.
+/// [`FileError::Body`] when the text is not such a document. An unusable pool is skipped and does not cause an error.
 pub fn import(bytes: &[u8]) -> Result<Imported, FileError> {
     let document: Document =
         serde_json::from_slice(bytes).map_err(|error| FileError::Body { why: error.to_string() })?;
@@ -136,9 +136,9 @@ fn pool(entry: &Value, tokens: &Tokens) -> Result<Pool, Reason> {
     Ok(pool)
 }
 
-/// Returns the new state of a pool of the market; what an update does not mention stays.
+/// Returns the new state of a pool of the market. Fields that an update does not contain keep their values.
 fn changed(entry: &Value, known: &BTreeMap<PoolKey, usize>, present: &mut [Pool]) -> Option<Pool> {
-    // Wrapped ether stands before the pools of the file.
+    // The pool that wraps ether comes before the pools of the file.
     let key: PoolKey = parse(entry.get("address")?)?;
     let pool = present.get_mut(*known.get(&key)?)?;
     let mut next = pool.clone();
@@ -148,7 +148,7 @@ fn changed(entry: &Value, known: &BTreeMap<PoolKey, usize>, present: &mut [Pool]
     Some(next)
 }
 
-/// Checks that a pool can be in its state at all.
+/// Checks that a pool's state is possible.
 fn check_state(pool: &Pool) -> Result<(), &'static str> {
     pool.product.validate(&pool.state, pool.coins.len())
 }

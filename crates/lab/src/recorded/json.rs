@@ -16,7 +16,7 @@ pub(super) fn number<T: FromStr>(entry: &Value, key: &str) -> Result<T, Reason> 
     parse(entry.get(key).unwrap_or(&Value::Null)).ok_or_else(|| format!("{key} is missing or out of range"))
 }
 
-/// Refuses an entry without fields that files of vectors may leave out, and recorded pools may not.
+/// Returns an error if a field is missing that files of vectors may omit but recorded pools may not.
 pub(super) fn require(entry: &Value, fields: &[&str]) -> Result<(), Reason> {
     let missing = fields.iter().find(|field| entry.get(**field).is_none_or(Value::is_null));
     missing.map_or(Ok(()), |field| Err(format!("{field} is missing or out of range")))
@@ -32,7 +32,7 @@ pub(super) fn list<'a>(entry: &'a Value, key: &str) -> Result<&'a [Value], Reaso
     entry.get(key).and_then(Value::as_array).map(Vec::as_slice).ok_or_else(|| format!("{key} is missing"))
 }
 
-/// Reads a list under a key, each value by the same rule.
+/// Reads a list under a key with the same function for each value.
 pub(super) fn each<T>(entry: &Value, key: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>, Reason> {
     let values = list(entry, key)?.iter().map(read).collect::<Option<Vec<T>>>();
     values.ok_or_else(|| format!("{key} out of range"))
@@ -43,7 +43,7 @@ pub(super) fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
     entry.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Reads a number, a hex string for addresses and hashes, or whatever else reads itself from text.
+/// Reads a number, an address or a hash in hexadecimal, or any other type that can be parsed from text.
 pub(super) fn parse<T: FromStr>(value: &Value) -> Option<T> {
     match value {
         Value::String(text) => text.parse().ok(),

@@ -1,4 +1,4 @@
-//! The kinds of pools that recorded markets have.
+//! The kinds of pools in recorded markets.
 
 use braid_protocols::{PoolState, Product, pool::MAX_COINS};
 use serde_json::Value;
@@ -6,15 +6,16 @@ use serde_json::Value;
 use super::json::{Reason, TokensOf};
 use super::{balancer, curve, erc4626, fluid, uniswap};
 
-/// How pools of some kinds are read.
+/// How the pools of a kind are read.
 pub(super) struct Kind {
     /// The values of an entry's `kind`.
     names: &'static [&'static str],
-    /// The products that such a pool may be. `dex` tells them apart, by a product's id; the first is taken where it names none of them.
+    /// The products that such a pool may have. The entry's `dex` selects one by its id; the first is used if it names
+    /// none of them.
     products: &'static [Product],
-    /// The most coins that such a pool has.
+    /// The maximum number of coins of such a pool.
     pub(super) most_coins: usize,
-    /// Reads a pool, or says why its entry is skipped.
+    /// Reads a pool, or returns why its entry is skipped.
     pub(super) import: fn(&Value, TokensOf<'_>) -> Result<PoolState, Reason>,
 }
 
@@ -59,7 +60,7 @@ const fn curve(names: &'static [&'static str], products: &'static [Product]) -> 
 }
 
 impl Kind {
-    /// Returns the kind of a name, and the product that a venue's pools of it are read as.
+    /// Returns the kind with a name, and the product as which the pools of a `dex` are read.
     pub(super) fn named(name: &str, dex: &str) -> Option<(&'static Self, Product)> {
         let kind = KINDS.iter().find(|kind| kind.names.contains(&name))?;
         let named = kind.products.iter().find(|product| product.id() == dex);
@@ -67,7 +68,7 @@ impl Kind {
     }
 }
 
-/// Brings a pool up to an update; what the update does not mention stays.
+/// Applies an update to a pool. Fields that the update does not contain keep their values.
 pub(super) fn update(state: &mut PoolState, entry: &Value) -> Result<(), Reason> {
     match state {
         PoolState::UniswapV2(state) => uniswap::update_pair(state, entry),

@@ -1,8 +1,10 @@
-//! Recorded markets in JSON: `{block, tokens: [{address, symbol, decimals}], pools: [{kind, dex, address, tokens, …}], updates}`.
+//! Recorded markets in JSON: `{block, tokens: [{address, symbol, decimals}], pools: [{kind, dex, address, tokens, …}],
+//! updates}`.
 //!
-//! A pool's `address` is the text of its key. Large integers are decimal strings. A kind of pool that is not covered is skipped and counted, as is an entry that no
-//! contract can be in. Pools of a venue that is not one of our products are read as those of the product that runs the same
-//! code: right for benchmarks, and no claim that a route through them can be executed. Wrapped ether is always added.
+//! A pool's `address` is the text of its key. Large integers are decimal strings. Pools of unknown kinds and entries
+//! with impossible states are skipped and counted. A pool of a protocol that is not one of our products is read as the
+//! product that runs the same code. That is right for benchmarks, but does not mean that a route through it can be
+//! executed. Wrapped ether is always added.
 
 mod balancer;
 mod curve;
@@ -24,7 +26,7 @@ use braid_market::{FileError, Market};
 pub use export::{Exported, export};
 pub use import::{Imported, Update, import};
 
-/// Reads a market from a file that Braid wrote, or from a recorded market in JSON; the first bytes tell which.
+/// Reads a market from a file that Braid wrote, or from a recorded market in JSON. The first bytes show which it is.
 ///
 /// # Errors
 /// [`FileError`].

@@ -111,7 +111,7 @@ fn a_generated_stable_pool_is_one_of_curves() {
     assert!(imported.skipped.is_empty(), "{:?}", imported.skipped);
     let market = imported.market;
     let pool = market.pools().iter().find(|pool| pool.product == braid_protocols::Product::CurveStableswap).unwrap();
-    // A thousand in the middle of a deep pool: the fee of one in ten thousand, and five in ten million of slippage.
+    // A trade of a thousand in a deep pool near its centre: a fee of 0.01%, and slippage of five in ten million.
     let swap = pool.swap(&market.block().next(), 0, 1, U256::from(10).pow(U256::from(21))).unwrap();
     assert_eq!(swap.amount_out, U256::from(999_899_500));
 }

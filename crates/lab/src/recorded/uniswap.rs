@@ -1,4 +1,4 @@
-//! Pairs and concentrated pools in recorded markets.
+//! Uniswap pairs and concentrated pools in recorded markets.
 
 use braid_protocols::{PoolState, uniswap_v2, uniswap_v3};
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub(super) fn pair(entry: &Value, _tokens: TokensOf<'_>) -> Result<PoolState, Re
     Ok(uniswap::pair(&Fields::of(entry))?.into())
 }
 
-/// Brings a pair up to an update.
+/// Applies an update to a pair.
 pub(super) fn update_pair(state: &mut uniswap_v2::State, entry: &Value) -> Result<(), Reason> {
     (state.reserve0, state.reserve1) = uniswap::reserves(&Fields::of(entry))?;
     Ok(())
@@ -24,7 +24,7 @@ pub(super) fn pool(entry: &Value, _tokens: TokensOf<'_>) -> Result<PoolState, Re
     Ok(uniswap::pool(&Fields::of(entry))?.into())
 }
 
-/// Brings a concentrated pool up to an update.
+/// Applies an update to a concentrated pool.
 pub(super) fn update_pool(state: &mut uniswap_v3::State, entry: &Value) -> Result<(), Reason> {
     Ok(uniswap::update(state, &Fields::of(entry))?)
 }

@@ -19,12 +19,12 @@ fn impossible(what: &str) -> StateError {
     StateError::Impossible(what.to_owned())
 }
 
-/// Reads a StableSwap pool; `next` for those of the NG generation.
+/// Reads a StableSwap pool; `next` selects the NG generation.
 pub(crate) fn stable(pool: &Fields<'_>, next: bool) -> Result<State, StateError> {
     with_rates(pool, rates(pool)?, next)
 }
 
-/// Reads a StableSwap pool with the supply of its shares.
+/// Reads a StableSwap pool and the supply of its shares.
 pub(crate) fn base_pool(pool: &Fields<'_>, next: bool) -> Result<BasePool, StateError> {
     Ok(BasePool { state: stable(pool, next)?, total_supply: pool.u256_or("total_supply", U256::ZERO)? })
 }
@@ -45,14 +45,15 @@ fn with_rates(pool: &Fields<'_>, rates: Rates, next: bool) -> Result<State, Stat
     })
 }
 
-/// Reads the amplification: files of vectors and recorded pools have `A_precise`, generated pools `a`.
+/// Reads the amplification: files of vectors and recorded pools contain `A_precise`, generated pools `a`.
 fn amplification(pool: &Fields<'_>) -> Result<Amplification, StateError> {
     let [value, precision] = if pool.get("a").is_some() { ["a", "a_precision"] } else { ["A_precise", "A_precision"] };
     let parts = u16::try_from(pool.u64_or(precision, 100)?).map_err(|_| impossible(precision))?;
     Ok(Amplification::constant(pool.u256(value)?, parts))
 }
 
-/// Returns the pool's rules: known by its address, or by what the file says reproduces its views.
+/// Returns the pool's rounding rules: those known for its address, or those that reproduce its views according to the
+/// file.
 fn rules(pool: &Fields<'_>, next: bool) -> Rules {
     if next {
         return Rules::standard(ProductRule::Whole);
@@ -83,7 +84,8 @@ fn rules(pool: &Fields<'_>, next: bool) -> Rules {
 fn rates(pool: &Fields<'_>) -> Result<Rates, StateError> {
     let fixed = pool.list("rates")?;
     let Ok(source) = pool.object("rate_source") else { return Ok(Rates::fixed(fixed)) };
-    // markets whose rates the pool works out itself, Compound's and those made after them; of others the file has the rates
+    // Compound's markets and those like them, whose rates the pool computes itself. For other markets the file contains
+    // the rates.
     if source.get("tokens").is_none() || source.get("underlying_mul").is_none() {
         return Ok(Rates::fixed(fixed));
     }
@@ -138,7 +140,7 @@ pub(crate) fn crypto(pool: &Fields<'_>, kind: crypto::Kind) -> Result<crypto::St
     }
     let mut amp_gamma = AmpGamma::constant(pool.u256("A")?, pool.u256("gamma")?);
     if pool.get("ramping").is_some_and(|ramping| ramping == true) {
-        // the file gives the values of the block: a ramp between equal ends has them at any time
+        // The file contains the values at the block. A ramp between equal ends has these values at any time.
         amp_gamma.future_time = pool.u64_or("future_A_gamma_time", u64::MAX)?;
     }
     Ok(crypto::State {
@@ -155,7 +157,7 @@ pub(crate) fn crypto(pool: &Fields<'_>, kind: crypto::Kind) -> Result<crypto::St
     })
 }
 
-/// Reads what moves the price scale, where the file has all of it.
+/// Reads the fields that decide how the price scale moves; `None` unless the file contains all of them.
 fn repricing(pool: &Fields<'_>) -> Result<Option<Repricing>, StateError> {
     let whole = ["last_prices", "last_prices_timestamp", "averaging_seconds", "xcp_profit", "virtual_price"];
     if whole.iter().any(|field| pool.get(field).is_none()) {

@@ -1,4 +1,4 @@
-//! States of Fluid's DEX T1 pools, as resolvers show them.
+//! States of Fluid's DEX T1 pools, as Fluid's resolvers return them.
 
 use braid_primitives::Address;
 use braid_protocols::fluid::dex::{Fees, Limit, Reserves, Side, Snapshot};

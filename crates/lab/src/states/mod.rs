@@ -1,4 +1,4 @@
-//! Pool states in JSON, as files of vectors and recorded markets write them: large integers are decimal strings.
+//! Pool states in JSON, in the form of files of vectors and of recorded markets. Large integers are decimal strings.
 
 pub(crate) mod curve;
 mod fields;

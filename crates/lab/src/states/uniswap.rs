@@ -12,7 +12,7 @@ fn impossible(what: &str) -> StateError {
     StateError::Impossible(what.to_owned())
 }
 
-/// Reads a pair: `reserves`, `fee_bps` (30 where the file has none).
+/// Reads a pair: `reserves`, and `fee_bps` (30 if missing).
 pub(crate) fn pair(pool: &Fields<'_>) -> Result<uniswap_v2::State, StateError> {
     let (reserve0, reserve1) = reserves(pool)?;
     let fee_bps = u16::try_from(pool.u64_or("fee_bps", 30)?).map_err(|_| impossible("a fee above 100%"))?;
@@ -27,7 +27,7 @@ pub(crate) fn reserves(pool: &Fields<'_>) -> Result<(u128, u128), StateError> {
     Ok((reserve(reserve0)?, reserve(reserve1)?))
 }
 
-/// Reads a concentrated pool: `fee_pips` (3,000 where the file has none), `tick_spacing`, `sqrt_price_x96`, `liquidity`, `tick`, and
+/// Reads a concentrated pool: `fee_pips` (3,000 if missing), `tick_spacing`, `sqrt_price_x96`, `liquidity`, `tick`, and
 /// `ticks: [[index, net], …]`.
 pub(crate) fn pool(pool: &Fields<'_>) -> Result<uniswap_v3::State, StateError> {
     let fee_pips = u32::try_from(pool.u64_or("fee_pips", 3_000)?).map_err(|_| impossible("a fee above 100%"))?;
@@ -41,7 +41,7 @@ pub(crate) fn pool(pool: &Fields<'_>) -> Result<uniswap_v3::State, StateError> {
     })
 }
 
-/// Brings a concentrated pool up to its newer fields; ticks that the file leaves out stay.
+/// Updates a concentrated pool from newer fields. Its ticks are kept if the file has none.
 pub(crate) fn update(state: &mut uniswap_v3::State, pool: &Fields<'_>) -> Result<(), StateError> {
     state.sqrt_price_x96 = pool.u256("sqrt_price_x96")?;
     state.tick = signed(pool, "tick")?;
@@ -61,8 +61,8 @@ fn signed(pool: &Fields<'_>, field: &str) -> Result<i32, StateError> {
     value.ok_or_else(|| pool.wrong(field, "an integer of 32 bits"))
 }
 
-/// Reads ticks with their net liquidity, in ascending order. Files lack the gross liquidity, on which swaps do not depend: the least that the
-/// net allows is assumed.
+/// Reads ticks with their net liquidity, in ascending order. Files do not contain the gross liquidity, which swaps do
+/// not depend on. The smallest value that the net liquidity allows is assumed.
 fn ticks(pool: &Fields<'_>) -> Result<Arc<[uniswap_v3::Tick]>, StateError> {
     let list = pool.get("ticks").and_then(Value::as_array).ok_or_else(|| impossible("no ticks"))?;
     let tick = |value: &Value| {
@@ -76,7 +76,7 @@ fn ticks(pool: &Fields<'_>) -> Result<Arc<[uniswap_v3::Tick]>, StateError> {
     Ok(ticks.into())
 }
 
-/// Reads a whole number with its sign, written as a JSON integer or as a decimal string.
+/// Reads a signed integer, written as a JSON integer or as a decimal string.
 fn whole(value: &Value) -> Option<i128> {
     match value {
         Value::String(text) => text.parse().ok(),

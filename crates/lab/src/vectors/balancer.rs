@@ -1,4 +1,4 @@
-//! Balancer V2 pools.
+//! Vectors of Balancer pools.
 
 use arrayvec::ArrayVec;
 use braid_primitives::U256;
@@ -23,7 +23,7 @@ fn coins(list: Vec<U256>) -> Result<Coins, StateError> {
     if list.len() > MAX_COINS { Err(impossible("more than eight coins")) } else { Ok(list.into_iter().collect()) }
 }
 
-/// `10^(36 − decimals)` for each token.
+/// Returns `10^(36 − decimals)` for each token.
 fn factors_of_decimals(pool: &Fields<'_>) -> Result<Coins, StateError> {
     let tokens = pool.get("tokens").and_then(Value::as_array).ok_or_else(|| impossible("no tokens"))?;
     let factors = tokens.iter().map(|token| {
@@ -46,7 +46,7 @@ pub(super) fn weighted(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateEr
     }))
 }
 
-/// A stable pool, and where its own token stands among the coins.
+/// A stable pool, and the position of its own token among the coins.
 struct Stable {
     pool: StablePool,
     own_token: Option<u8>,
@@ -74,8 +74,8 @@ pub(super) fn stable(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateErro
     Ok(Box::new(Stable { pool, own_token }))
 }
 
-/// Reads a pool of the third vault: `balances_live_scaled18`, `decimal_scaling_factors`, `token_rates`, `swap_fee`, and `weights` or
-/// `amp_times_1000`; `stable_surge_hook` for a fee that surges. Any other hook is refused.
+/// Reads a pool of Balancer V3: `balances_live_scaled18`, `decimal_scaling_factors`, `token_rates`, `swap_fee`, and
+/// `weights` or `amp_times_1000`; also `stable_surge_hook` for a surge fee. Pools with any other hook are refused.
 pub(super) fn third(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
     let pool = entry.pool();
     let static_wad = pool.u256("swap_fee")?;
@@ -114,7 +114,7 @@ pub(super) fn third(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError
     Ok(Box::new(Third { live: v3::Live { balances, factors, rates, fee, curve }, buffers }))
 }
 
-/// Returns what each coin's buffer redeemed, at 10⁶, 10¹², 10¹⁸, … shares, where the file has it.
+/// Returns the assets that each coin's buffer paid for 10⁶, 10¹², 10¹⁸, … shares, as far as the file contains them.
 fn buffers(pool: &Fields<'_>) -> Result<Vec<Vec<U256>>, StateError> {
     let Some(buffers) = pool.get("buffers").and_then(Value::as_array) else { return Ok(Vec::new()) };
     let table = |buffer: &Value| {
@@ -125,18 +125,19 @@ fn buffers(pool: &Fields<'_>) -> Result<Vec<Vec<U256>>, StateError> {
     buffers.iter().map(table).collect()
 }
 
-/// A pool of the third vault, and what the buffers of its coins redeemed.
+/// A pool of Balancer V3, and the recorded redemptions of its coins' buffers.
 struct Third {
     live: v3::Live,
     buffers: Vec<Vec<U256>>,
 }
 
-/// Why a row through a buffer is equal in its source's way only.
+/// Why a row through a buffer is equal only when computed as its source does.
 const BUFFER_TABLE: &str =
     "balancer_v3: the source unwraps by a table of previews, where the vault asks the wrapped token";
 
 impl Third {
-    /// Returns the amount out after redeeming it as the source of such rows does: at the rate of the recorded point that is nearest by ratio.
+    /// Returns the amount out after redeeming it as the source of such rows does: at the rate of the recorded point
+    /// with the nearest amount by ratio.
     fn unwrapped(&self, coin: u8, amount: U256) -> Option<U256> {
         let table = self.buffers.get(usize::from(coin))?;
         let mut point = U256::ONE;
@@ -171,7 +172,7 @@ impl VectorPool for Third {
     }
 }
 
-/// Compares a row with the pool's two functions: exact in, exact out.
+/// Compares a row with the pool's functions for exact inputs and for exact outputs.
 fn check(
     row: &Row<'_>,
     exact_in: impl Fn(U256) -> Result<U256, SwapError>,

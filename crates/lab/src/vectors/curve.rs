@@ -1,4 +1,4 @@
-//! Every kind of Curve pool.
+//! Vectors of every kind of Curve pool.
 
 use braid_primitives::{ExecutionBlock, U256};
 use braid_protocols::SwapError;
@@ -25,7 +25,7 @@ struct Crypto {
     pool: crypto::State,
 }
 
-/// A two-coin crypto pool whose coin 1 is a base pool's share, reached through a zap.
+/// A CryptoSwap pool of two coins whose coin 1 is a base pool's share, traded through a zap.
 struct CryptoMeta {
     at: ExecutionBlock,
     pool: crypto::State,
@@ -70,7 +70,7 @@ fn crypto_kind(entry: &Entry<'_>) -> Result<crypto::Kind, StateError> {
                 Some("tenth") => ClassicTwo::Tenth,
                 Some("tenth_loose") => ClassicTwo::TenthLoose,
                 Some(_) => ClassicTwo::Factory,
-                // known by its address, as the reader knows it
+                // The kind is known for the address, as in the reader of the chain.
                 None => entry.pool().address("address").ok().and_then(two_coins_of).unwrap_or(ClassicTwo::Factory),
             }))
         }
@@ -78,7 +78,7 @@ fn crypto_kind(entry: &Entry<'_>) -> Result<crypto::Kind, StateError> {
     }
 }
 
-/// Compares the state after a swap with what the row records of it.
+/// Compares the state after a swap with the one that the row records.
 fn judge_after(after: &Fields<'_>, got: &crypto::CryptoAfter, kind: crypto::Kind) -> Outcome {
     let prices = kind.coins() - 1;
     let words: [(&str, &[U256]); 8] = [
@@ -101,14 +101,14 @@ fn judge_after(after: &Fields<'_>, got: &crypto::CryptoAfter, kind: crypto::Kind
     Outcome::Equal
 }
 
-/// Returns the coins and the amount in of a row, or why it is skipped.
+/// Returns the coins and the amount in of a row, or the reason for skipping it.
 fn trade(row: &Row<'_>) -> Result<(u8, u8, U256), Outcome> {
     let (coin_in, coin_out) = row.coins().ok_or_else(|| Outcome::Skipped("no coins".to_owned()))?;
     let amount = row.amount("amount_in").ok_or_else(|| Outcome::Skipped("no amount in".to_owned()))?;
     Ok((coin_in, coin_out, amount))
 }
 
-/// Returns the function that a row records: the first word of `fn`, or of `kind` where the file has no `fn`.
+/// Returns the function that a row records: the first word of `fn`, or of `kind` if there is no `fn`.
 fn function<'a>(row: &Row<'a>) -> &'a str {
     let fields = row.fields();
     let text = fields.text("fn").or_else(|| fields.text("kind")).unwrap_or_default();
@@ -119,7 +119,7 @@ fn judge(row: &Row<'_>, got: Result<U256, SwapError>) -> Outcome {
     if row.kind == RowKind::Refusal {
         return row.refused(got);
     }
-    // a swap for nothing is possible, and refused
+    // The contract makes a swap with an output of zero, and our model refuses it.
     let for_nothing = got == Err(SwapError::ZeroOutput) && row.amount("amount_out") == Some(U256::ZERO);
     if for_nothing { Outcome::Equal } else { row.compare("amount_out", got) }
 }
@@ -142,7 +142,7 @@ impl VectorPool for Stable {
             let amount_out = row.amount("amount_out").unwrap_or_default();
             return row.compare("amount_in", state.view_in(&self.at, i, j, amount_out));
         }
-        // a refusal is the swap's: a view may answer zero
+        // A refusal is that of the swap, since a view may return zero instead.
         let got = if function.starts_with("exchange") || row.kind == RowKind::Refusal {
             state.swap(&self.at, i, j, amount_in).map(|swap| swap.amount_out)
         } else {

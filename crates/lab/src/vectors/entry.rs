@@ -1,4 +1,4 @@
-//! The parts of an entry, read with reasons.
+//! Reads the parts of an entry, with errors that state the reason.
 
 use braid_primitives::{ExecutionBlock, U256};
 use braid_protocols::SwapError;
@@ -7,16 +7,16 @@ use serde_json::Value;
 use super::{Outcome, RowId};
 use crate::states::{Fields, number};
 
-/// One entry of a file: a pool at a block, and rows.
+/// An entry of a file: a pool at a block, with rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     value: &'a Value,
 }
 
-/// What a row says.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
-    /// A swap or a view of one, with both amounts.
+    /// A swap, or the view that predicts it, with both amounts.
     Swap,
     /// A swap that the contract refuses.
     Refusal,
@@ -27,7 +27,7 @@ pub enum RowKind {
 /// One row of an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    /// What it says.
+    /// The kind of the row.
     pub kind: RowKind,
     coins: Option<(u8, u8)>,
     value: &'a Value,
@@ -39,7 +39,7 @@ pub trait VectorPool {
     fn check(&self, row: &Row<'_>) -> Outcome;
 }
 
-/// Reads a list that a file may leave out.
+/// Reads a list that a file may omit.
 fn optional_list<'a>(value: Option<&'a Value>, name: &str) -> Result<&'a [Value], String> {
     match value {
         None | Some(Value::Null) => Ok(&[]),
@@ -49,10 +49,10 @@ fn optional_list<'a>(value: Option<&'a Value>, name: &str) -> Result<&'a [Value]
 }
 
 impl<'a> Entry<'a> {
-    /// Checks that an entry has the outer form that the format asks for.
+    /// Checks that an entry has the structure that the format requires.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A description of the defect.
     pub(super) fn new(value: &'a Value) -> Result<Self, String> {
         let object = value.as_object().ok_or_else(|| "expected an object".to_owned())?;
         if !object.get("protocol").is_some_and(Value::is_string) {
@@ -71,7 +71,8 @@ impl<'a> Entry<'a> {
         Ok(Self { value })
     }
 
-    /// Positions of a row's coins: `i` and `j`, or where its tokens stand among the pool's (or the underlying) tokens.
+    /// Returns the positions of a row's coins: `i` and `j`, or the positions of its tokens among the pool's tokens or
+    /// the underlying ones.
     fn coins_of(&self, row: &'a Value) -> Option<(u8, u8)> {
         let place = |index: &str, token: &str| match row.get(index).and_then(number) {
             Some(position) => u8::try_from(position).ok(),
@@ -90,7 +91,7 @@ impl<'a> Entry<'a> {
         Some((place("i", "token_in")?, place("j", "token_out")?))
     }
 
-    /// Returns the entry's protocol, or nothing.
+    /// Returns the entry's protocol; empty if it is missing.
     pub fn protocol(&self) -> &'a str {
         self.value.get("protocol").and_then(Value::as_str).unwrap_or_default()
     }
@@ -100,7 +101,7 @@ impl<'a> Entry<'a> {
         Fields::of(self.value.get("pool").unwrap_or(&Value::Null))
     }
 
-    /// Returns the block that the rows were made in; zero for what the file leaves out.
+    /// Returns the block of the rows, with zero for fields that the file omits.
     pub fn block(&self) -> ExecutionBlock {
         let whole = |value: Option<&Value>| value.and_then(number).and_then(|number| u64::try_from(number).ok());
         ExecutionBlock {
@@ -111,7 +112,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns all rows: swaps, refusals, checks.
+    /// Returns all rows: swaps, then refusals, then checks.
     pub fn rows(&self) -> impl Iterator<Item = Row<'a>> {
         let list = |value: Option<&'a Value>| value.and_then(Value::as_array).map_or(&[][..], Vec::as_slice).iter();
         let pool = self.pool();
@@ -135,23 +136,23 @@ impl<'a> Row<'a> {
         self.fields().text("fn").unwrap_or_default()
     }
 
-    /// Positions of the coin in and the coin out.
+    /// Returns the positions of the coin in and the coin out.
     pub const fn coins(&self) -> Option<(u8, u8)> {
         self.coins
     }
 
-    /// Returns a number of the row. A refusal may write its one amount as `amount`.
+    /// Returns a number of the row. A refusal may contain its only amount as `amount`.
     pub fn amount(&self, field: &str) -> Option<U256> {
         let only = || self.value.get("amount").filter(|_| self.kind == RowKind::Refusal);
         self.value.get(field).or_else(only).and_then(number)
     }
 
-    /// Returns whether the row asks for an exact amount out.
+    /// Returns whether the row has an exact output.
     pub fn is_exact_out(&self) -> bool {
         self.fields().text("kind").unwrap_or_default().starts_with("exact_out")
     }
 
-    /// By how many atomic units the file says that the row's source is wrong.
+    /// Returns the number of atomic units by which the row's source is wrong according to the file.
     pub(super) fn known_error(&self) -> Option<U256> {
         let wei = self.fields().text("recheck")?.strip_prefix("mismatch:")?;
         U256::from_str_radix(wei.trim_start_matches(['±', '+', '-']), 10).ok()
@@ -187,7 +188,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Holds if the computation was refused.
+    /// Returns [`Outcome::Equal`] if the computation was refused.
     pub fn refused(&self, got: Result<U256, SwapError>) -> Outcome {
         match got {
             Err(_) => Outcome::Equal,

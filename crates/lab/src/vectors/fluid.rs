@@ -1,4 +1,4 @@
-//! Fluid's DEX T1 pools, as resolvers show them.
+//! Vectors of Fluid's DEX T1 pools, in the form in which Fluid's resolvers return them.
 
 use braid_primitives::{Address, ExecutionBlock, U256};
 use braid_protocols::SwapError;
@@ -20,9 +20,9 @@ struct Dex {
 
 /// Reads a pool and its tokens' decimals.
 pub(super) fn dex(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
-    // which coin is ether decides nothing here but gas
+    // Which coin is ether affects only the gas.
     let pool = states::snapshot(&entry.pool(), [Address::ZERO; 2], decimals(&entry.pool())?)?;
-    // rows without a time of their own are of the moment of the snapshot
+    // Rows without a timestamp have that of the snapshot.
     let mut at = entry.block();
     at.timestamp = at.timestamp.max(pool.taken_at);
     Ok(Box::new(Dex { pool, at }))
@@ -39,7 +39,8 @@ fn decimals(pool: &Fields<'_>) -> Result<[u8; 2], StateError> {
 }
 
 impl Dex {
-    /// As the libraries that recorded most rows compute it: the fee off the atomic amount, and the sum of both parts unscaled once.
+    /// Computes a swap as the libraries do that recorded most rows: the fee is taken from the atomic amount, and the
+    /// sum of both parts is converted to atomic units once.
     fn fee_first(&self, row: &Row<'_>, zero_for_one: bool, given: U256) -> Option<U256> {
         let mut free = self.pool.clone();
         let fee_pips = free.reserves.fees.fee_pips;
@@ -80,7 +81,7 @@ impl VectorPool for Dex {
             RowKind::Check => Outcome::Skipped("no such check".to_owned()),
             RowKind::Refusal => row.refused(paid),
             RowKind::Swap => match row.compare(asked, paid.clone()) {
-                // a swap that we refuse is not a matter of rounding
+                // Rounding cannot explain a swap that we refuse.
                 Outcome::Differs(expected, got) if paid.is_ok() => {
                     let on_chain = row.fields().text("verified") == Some("on-chain");
                     let theirs = self.fee_first(row, zero_for_one, given).filter(|_| !on_chain);

@@ -1,7 +1,7 @@
-//! Recorded pool states and what they paid: reads files of vectors and recomputes every row.
+//! Vectors are recorded pool states with the amounts that they paid. Reads files of vectors and recomputes every row.
 //!
-//! The format is one JSON object `{family, entries: [{protocol, block, timestamp, pool: {…}, swaps: [{…}]}]}` with integers as
-//! decimal strings. Every protocol adds its kinds by a line in [`registry`]; everything else is common.
+//! The format is one JSON object `{family, entries: [{protocol, block, timestamp, pool: {…}, swaps: [{…}]}]}` with
+//! integers as decimal strings. Every protocol adds its kinds with a line in [`registry`]; everything else is common.
 
 mod balancer;
 mod curve;
@@ -18,7 +18,7 @@ pub use crate::states::{Fields, StateError};
 pub use entry::{Entry, Row, RowKind, VectorPool};
 pub use registry::{KINDS, Kind};
 
-/// A row: where it stands in its file, and what it is about.
+/// The identity of a row: its position in the file, and its contents in short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowId {
     /// Position of its entry in the file.
@@ -29,50 +29,51 @@ pub struct RowId {
     pub protocol: String,
     /// The pool's address as the file writes it.
     pub pool: String,
-    /// Which function the row records, in a few words.
+    /// The function that the row records, in a few words.
     pub what: String,
-    /// Whether the file says that the number was read from the chain.
+    /// Whether the number was read from the chain, according to the file.
     pub on_chain: bool,
 }
 
-/// A row that was recomputed to something else.
+/// A row whose recomputed value differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Which row.
+    /// The row.
     pub row: RowId,
-    /// What the file says.
+    /// The value in the file.
     pub expected: String,
-    /// What was computed: an amount in atomic units, or the reason of a refusal.
+    /// The computed value: an amount in atomic units, or the reason for a refusal.
     pub got: String,
 }
 
-/// An entry of a file that is not of the format, or a pool in a state that none can be in.
+/// An entry that does not follow the format, or whose pool has an impossible state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// Position in the file.
     pub entry: usize,
-    /// The entry's protocol and its pool's address, as far as the file has them.
+    /// The entry's protocol and its pool's address, as far as the file contains them.
     pub what: String,
-    /// What is wrong.
+    /// The defect.
     pub why: String,
-    /// Rows that could not be recomputed for it.
+    /// The number of rows that could not be recomputed because of it.
     pub rows: usize,
 }
 
-/// What became of a file's rows.
+/// The results of a file's rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Rows equal to the wei.
+    /// The number of rows that are equal to the wei.
     pub passed: usize,
-    /// Of these, rows that the file says were read from the chain.
+    /// The number of these that were read from the chain, according to the file.
     pub passed_on_chain: usize,
-    /// Of these, rows of another project's own computation, equal where we compute as it does, and how that is not the contract's.
+    /// Those among the equal rows that are another project's computation and are equal only when computed as that
+    /// project does, with how that differs from the contract.
     pub explained: Vec<(RowId, &'static str)>,
     /// Rows that differ.
     pub failed: Vec<Difference>,
-    /// Entries that could not be read at all.
+    /// Entries that could not be read.
     pub malformed: Vec<Malformed>,
-    /// Rows not recomputed, and why.
+    /// Rows that were not recomputed, and why.
     pub skipped: Vec<(RowId, String)>,
 }
 
@@ -83,25 +84,25 @@ impl Report {
     }
 }
 
-/// Why a text is not a file of vectors.
+/// Why a text is not a valid file of vectors.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorError {
-    /// Not JSON.
+    /// The text is not JSON.
     #[error("not JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// JSON, but not of the format.
+    /// The text is JSON, but not in the format.
     #[error("not a file of vectors: expected an object with a list \"entries\"")]
     Format,
 }
 
-/// What a kind of pool makes of one row.
+/// The result of one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Equal to the wei.
     Equal,
-    /// Equal to the wei when computed as the row's source computes it, which is not quite what the contract does, for this reason.
+    /// Equal to the wei when computed as the row's source does, which differs from the contract for this reason.
     Explained(&'static str),
-    /// Something else: what was expected, what was computed.
+    /// Different: the expected and the computed value.
     Differs(String, String),
     /// Not recomputed, and why.
     Skipped(String),
@@ -109,8 +110,8 @@ pub enum Outcome {
 
 /// Recomputes every row of a file of vectors.
 ///
-/// A row whose source the file itself knows to be wrong by some atomic units (`recheck: "mismatch:1"`) and that is recomputed to
-/// that difference is skipped with the reason; any other difference fails.
+/// The file may state that a row's source is wrong by some atomic units (`recheck: "mismatch:1"`). Such a row is
+/// skipped with the reason if it is recomputed with exactly that difference; any other difference fails.
 ///
 /// # Errors
 /// [`VectorError`] when the text is not in the format. A malformed entry is reported, and the others are recomputed.
@@ -163,7 +164,7 @@ fn check_entry(index: usize, value: &Value, report: &mut Report) {
     }
 }
 
-/// Skips a row that differs by exactly what the file says its source is wrong by.
+/// Turns a difference into a skipped row if it is exactly the error that the file states for the row's source.
 fn allow_known_error(row: &Row<'_>, outcome: Outcome) -> Outcome {
     let Some(known) = row.known_error() else { return outcome };
     match outcome {
@@ -181,7 +182,7 @@ fn allow_known_error(row: &Row<'_>, outcome: Outcome) -> Outcome {
 }
 
 impl Difference {
-    /// By how much the amount differs, in atomic units, where both are amounts.
+    /// Returns the difference in atomic units, with its sign, if both values are amounts.
     pub fn wei(&self) -> Option<String> {
         let amount = |text: &str| U256::from_str_radix(text, 10).ok();
         let (expected, got) = (amount(&self.expected)?, amount(&self.got)?);

@@ -1,4 +1,4 @@
-//! The one list of kinds of pool that can be read from a file of vectors.
+//! The list of all kinds of pools that can be read from a file of vectors.
 
 use super::entry::{Entry, VectorPool};
 use super::{balancer, curve, fluid, uniswap, vaults};
@@ -13,7 +13,7 @@ pub struct Kind {
     pub load: fn(&Entry<'_>) -> Result<Box<dyn VectorPool>, StateError>,
 }
 
-/// Every kind. A protocol adds a line.
+/// Every kind. Each protocol adds a line.
 pub const KINDS: &[Kind] = &[
     Kind { protocols: &["uniswap_v2", "sushiswap_v2", "pancakeswap_v2"], load: uniswap::pair },
     Kind { protocols: &["uniswap_v3", "sushiswap_v3", "pancakeswap_v3", "uniswap_v3_fork"], load: uniswap::pool },
@@ -46,7 +46,7 @@ pub const KINDS: &[Kind] = &[
             "erc4626_metamorpho_v1_0",
             "erc4626_balancer_buffer",
             "dai_usds_converter",
-            // any other vault of the standard, whose `kind` says how it converts
+            // Any other ERC-4626 vault, whose `kind` states how it converts.
             "erc4626",
         ],
         load: vaults::vault,
@@ -61,7 +61,7 @@ pub const KINDS: &[Kind] = &[
     Kind { protocols: &["fluid_dex_t1"], load: fluid::dex },
 ];
 
-/// Protocols that the files have and that Braid does not route over, each with the reason.
+/// Protocols that files contain but Braid does not route over, each with the reason.
 const NOT_OURS: &[(&str, &str)] = &[
     ("uniswap_v4", "Uniswap V4 is not one of Braid's protocols"),
     ("fluid_dex_lite", "Fluid DEX Lite is not one of Braid's products"),
@@ -70,13 +70,14 @@ const NOT_OURS: &[(&str, &str)] = &[
     ("balancer_v3_quantamm", "Balancer's QuantAMM pools are not among Braid's products"),
 ];
 
-/// Returns the kind of an entry's pool: of its protocol, or of the standard that the first part of its name says.
+/// Returns the kind of an entry's pool, by its protocol or, for names that begin with `erc4626_`, that of ERC-4626
+/// vaults.
 pub(super) fn kind_of(protocol: &str) -> Option<&'static Kind> {
     let named = |name: &str| KINDS.iter().find(|kind| kind.protocols.contains(&name));
     named(protocol).or_else(|| protocol.starts_with("erc4626_").then(|| named("erc4626")).flatten())
 }
 
-/// Why rows of a protocol without a [`Kind`] are skipped.
+/// Returns why the rows of a protocol without a [`Kind`] are skipped.
 pub(super) fn why_not(protocol: &str) -> String {
     let known = NOT_OURS.iter().find(|(name, _)| *name == protocol);
     known.map_or_else(|| format!("no model of {protocol:?}"), |(_, why)| (*why).to_owned())

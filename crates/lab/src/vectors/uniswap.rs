@@ -1,4 +1,4 @@
-//! Uniswap V2 pairs and V3 pools, and their forks.
+//! Vectors of Uniswap V2 pairs and V3 pools, and of their forks.
 
 use braid_primitives::U256;
 use braid_protocols::{SwapError, uniswap_v2, uniswap_v3};
@@ -17,10 +17,10 @@ pub(super) fn pool(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError>
     Ok(Box::new(states::pool(&entry.pool())?))
 }
 
-/// Recomputes a row from what the pool pays for an exact input.
+/// Recomputes a row from the pool's output for an exact input.
 ///
-/// A recorded input that the pool cannot spend is compared at what it does spend. Of an exact output, the recorded input must
-/// be the least that pays it, or all that the pool takes where it cannot pay as much.
+/// If the pool cannot spend a recorded input, the amount that it does spend is compared. For an exact output, the
+/// recorded input must be the smallest that pays it, or all that the pool takes if it cannot pay as much.
 fn check(row: &Row<'_>, paid: impl Fn(U256) -> Result<U256, SwapError>) -> Outcome {
     let Some(amount_in) = row.amount("amount_in") else {
         return Outcome::Skipped("no amount in".to_owned());

@@ -1,4 +1,4 @@
-//! ERC-4626 vaults and Lido.
+//! Vectors of ERC-4626 vaults and of Lido.
 
 use braid_primitives::{ExecutionBlock, U256};
 use braid_protocols::{
@@ -11,7 +11,7 @@ use super::Outcome;
 use super::entry::{Entry, Row, RowKind, VectorPool};
 use crate::states::StateError;
 
-/// A vault, and the block of its rows.
+/// A vault, with the block of its rows.
 struct Vault {
     state: erc4626::State,
     at: ExecutionBlock,
@@ -61,21 +61,21 @@ impl VectorPool for Vault {
         check(row, |amount_in, deposits| match (refusal, deposits) {
             (true, true) => self.state.deposit(&self.at, amount_in).map(|(shares, _)| shares),
             (true, false) => self.state.redeem(&self.at, amount_in).map(|(assets, _)| assets),
-            // the files record conversions of amounts beyond what the limits of the day let through
+            // The files record conversions of amounts above the vault's limits at the time.
             (false, true) => self.state.preview_deposit(&self.at, amount_in),
             (false, false) => self.state.preview_redeem(&self.at, amount_in),
         })
     }
 }
 
-/// Lido, and which of its contracts the rows go through.
+/// Lido, and which of its contracts the rows call.
 struct Lido {
     state: lido::State,
     at: ExecutionBlock,
     stakes: bool,
 }
 
-/// Reads Lido's state: totals, or the rate of one share in wei.
+/// Reads Lido's state: the totals, or the rate of one share in wei.
 pub(super) fn lido(entry: &Entry<'_>) -> Result<Box<dyn VectorPool>, StateError> {
     let pool = entry.pool();
     let params = pool.object("params")?;
@@ -103,7 +103,7 @@ impl VectorPool for Lido {
     }
 }
 
-/// Compares a row with what `paid` says for the amount in and the direction; nothing out counts as zero.
+/// Compares a row with the result of `paid` for its amount in and direction. An output of zero counts as an amount.
 fn check(row: &Row<'_>, paid: impl Fn(U256, bool) -> Result<U256, SwapError>) -> Outcome {
     let (Some(amount_in), Some((coin_in, _))) = (row.amount("amount_in"), row.coins()) else {
         return Outcome::Skipped("no amount or no coins".to_owned());

@@ -1,4 +1,4 @@
-//! What the command line answers.
+//! Tests of the command line of `braid-lab`.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ fn lab(args: &[&str]) -> Command {
     command
 }
 
-/// A file of vectors of our own making: a pair, a trade that must be refused, a protocol that we do not route over.
+/// Returns a file of vectors: a pair, a trade that must be refused, and a protocol that we do not route over.
 fn vectors(amount_out: u64) -> String {
     format!(
         r#"{{"entries": [
@@ -68,7 +68,7 @@ fn what_is_no_file_of_vectors_is_told_so_and_malformed_entries_are_named() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("cannot read /no/such/file.json"));
 }
 
-/// The recorded mainnet vectors, where they are at hand.
+/// Recomputes the recorded mainnet vectors, if they are available.
 #[test]
 fn every_recorded_vector_holds() {
     let Some(dir) = recording("vectors") else { return };
@@ -83,7 +83,7 @@ fn every_recorded_vector_holds() {
     assert!(output.status.success() && said.contains(" passed, 0 failed, "), "{said}");
 }
 
-/// A StableSwap pool, for which the script has no formula, of a pair's tokens and as deep, at its price.
+/// Returns a StableSwap pool, for which the script has no formula, with the tokens, the depth and the price of a pair.
 fn stable_pool_beside_a_pair(market: &serde_json::Value) -> serde_json::Value {
     let pair = market["pools"].as_array().unwrap().iter().find(|pool| pool["kind"] == "uniswap_v2").unwrap();
     let [held, other] = [0, 1].map(|side| pair["reserves"][side].as_str().unwrap().parse::<f64>().unwrap());
@@ -124,7 +124,7 @@ fn every_certificate_of_a_market_is_worked_out_again_by_a_script_that_shares_no_
         "no bound counts the pool that the script has no formula for"
     );
 
-    // A bound that is too low by a thousandth is found out.
+    // The script rejects a bound that is lowered by a thousandth.
     let lower = |line: &str| {
         let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
         line["dual_bound_value_wei"] = (line["dual_bound_value_wei"].as_f64().unwrap() * 0.999).into();
@@ -135,7 +135,8 @@ fn every_certificate_of_a_market_is_worked_out_again_by_a_script_that_shares_no_
     assert_eq!(check(&forged).status.code(), Some(1));
 }
 
-/// A line for the market and for each way to disturb it; without another block of the same chain no stale pools.
+/// The table has a line for the market and for each disturbance, except stale pools, which need another block of the
+/// same chain.
 #[test]
 fn the_zoo_has_a_line_for_each_kind() {
     let dir = tempfile::tempdir().unwrap();
@@ -152,7 +153,7 @@ fn the_zoo_has_a_line_for_each_kind() {
     let lines: Vec<&str> = said.lines().filter(|line| kinds.iter().any(|kind| line.starts_with(kind))).collect();
     assert_eq!(lines.len(), kinds.len(), "{said}");
     assert!(lines[1].contains("it needs the same chain at another block"), "{said}");
-    // the same block is another one of which nothing is stale
+    // The market itself is given as the other block, so nothing is stale and both lines are equal.
     let stale = zoo(&["--other", path, "--kind", "stale"]);
     let figures = |line: &str| line.split_whitespace().skip(4).map(str::to_owned).collect::<Vec<_>>();
     let lines: Vec<&str> = stale.lines().filter(|line| kinds.iter().any(|kind| line.starts_with(kind))).collect();

@@ -1,4 +1,4 @@
-//! Recorded markets and recorded swaps, recomputed; and what the command line answers.
+//! Tests that recompute recorded markets and swaps, and tests of the command line.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs, unreachable_pub)]
 
 mod cli;

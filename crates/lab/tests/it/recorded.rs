@@ -1,4 +1,4 @@
-//! The recorded mainnet markets, where they are at hand.
+//! Tests of the recorded mainnet markets, if they are available.
 
 use braid_lab::recorded::Imported;
 use braid_market::Market;

@@ -1,4 +1,4 @@
-//! The curves of recorded Curve, Balancer and Fluid pools against the pools themselves.
+//! Compares the curves of recorded Curve, Balancer and Fluid pools with the pools' exact quotes.
 
 use braid_lab::recorded::Imported;
 use braid_primitives::{ExecutionBlock, U256};
@@ -6,7 +6,7 @@ use braid_protocols::{After, Pool, Product, continuous::PairCurve};
 
 use crate::support::recorded_market;
 
-/// Such pools of all recordings, each with the block that it is quoted for.
+/// Returns such pools of all recordings, each with the block that it is quoted for.
 fn pools() -> Vec<(Pool, ExecutionBlock)> {
     let mut pools = Vec::new();
     for name in ["mainnet_2023_09.json", "mainnet_curve_26132000.json", "mainnet_24721394.json"] {
@@ -18,7 +18,7 @@ fn pools() -> Vec<(Pool, ExecutionBlock)> {
     pools
 }
 
-/// Every ordered pair of a pool's coins that trades.
+/// Returns every ordered pair of a pool's coins.
 fn pairs(pool: &Pool) -> Vec<(u8, u8)> {
     let coins = u8::try_from(pool.coins.len()).unwrap();
     (0..coins).flat_map(|i| (0..coins).map(move |j| (i, j))).filter(|(i, j)| i != j).collect()
@@ -35,8 +35,8 @@ fn recordings_give_most_of_their_pools() {
     assert!(curve >= 30, "{curve}, left out: {skipped:?}");
 }
 
-/// No exact quote is more than a hair above the curve (what a bound rests on), and where the pool's own rounding does not
-/// matter the curve is close.
+/// No exact quote may exceed the curve by more than a tiny tolerance, because the upper bound relies on it. Where the
+/// pool's rounding does not matter, the curve must be close.
 #[test]
 fn no_recorded_pool_pays_more_than_its_curve() {
     let (mut seen, mut worst_below, mut far, mut sum) = (0_u32, 0.0_f64, 0_u32, 0.0_f64);
@@ -52,7 +52,8 @@ fn no_recorded_pool_pays_more_than_its_curve() {
                 let Ok(swap) = pool.swap(&at, i, j, U256::from(amount)) else { continue };
                 let paid = f64::from(swap.amount_out);
                 let above = direction.quote(amount).0 / paid - 1.0;
-                // a formula from above is above; a crumb of Curve's is rounded by up to a unit; other samples may miss
+                // A formula that bounds from above must be above. Small Curve trades may be rounded up by one unit.
+                // Samples of other pools may deviate more.
                 let least = match pool.product.family() {
                     _ if pool.product == Product::BalancerV2Weighted => -1e-12,
                     "curve" => -1.0 / paid,
@@ -77,7 +78,8 @@ fn no_recorded_pool_pays_more_than_its_curve() {
     }
 }
 
-/// A second trade meets what the first left: as much as asking for both at once, but for the fee on the way and rounding.
+/// A second trade in a route must use the state after the first. Both together must pay as much as one trade of both
+/// amounts, apart from fees that stay in the pool and rounding.
 #[test]
 fn a_second_trade_in_a_route_meets_the_first() {
     let mut seen = 0;
@@ -86,7 +88,7 @@ fn a_second_trade_in_a_route_meets_the_first() {
             let Some(curve) = PairCurve::of(&pool, [i.min(j), i.max(j)], &at) else { continue };
             let Some(direction) = curve.direction(u8::from(i > j)) else { continue };
             let amount = U256::from(direction.to_share_of_spot(0.999).0);
-            // of a coin with few decimals, the fee's rounding to a whole unit is what would be compared
+            // With so few atomic units, the comparison would only show how the fee is rounded to a whole unit.
             if amount < U256::from(10_000) {
                 continue;
             }
@@ -94,7 +96,7 @@ fn a_second_trade_in_a_route_meets_the_first() {
             let Ok(second) = pool.swap_after(&at, &first.after, i, j, amount) else { continue };
             assert_ne!(first.after, After::Unchanged);
             let Ok(both) = pool.swap(&at, i, j, amount + amount) else { continue };
-            // the powers of weighted pools are good to 10⁻¹⁴ of what they hold, and no better
+            // The powers in weighted pools are accurate only to 10⁻¹⁴ of the balances.
             let rounding = direction.capacity_out() * 1e-10;
             let (parts, whole) = (f64::from(first.amount_out + second.amount_out), f64::from(both.amount_out));
             assert!(
@@ -102,7 +104,7 @@ fn a_second_trade_in_a_route_meets_the_first() {
                 "{} {i}→{j}: {parts:e} and {whole:e}",
                 pool.key.contract
             );
-            // back again is never a profit
+            // Trading back must not make a profit.
             if let Ok(back) = pool.swap_after(&at, &first.after, j, i, first.amount_out) {
                 assert!(back.amount_out <= amount + U256::from(2), "{} {i}→{j}→{i}", pool.key.contract);
             }

@@ -1,4 +1,4 @@
-//! Recorded mainnet states and what they paid.
+//! Recomputes recorded mainnet states and the amounts that they paid.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::vectors;
 
-/// The entries of a file, where it is at hand.
+/// Returns the entries of a file, if it is available.
 fn entries(family: &str) -> Option<Vec<Value>> {
     let Value::Object(mut root) = serde_json::from_str(&vectors(family)?).unwrap() else {
         panic!("not a file of vectors")
@@ -46,7 +46,7 @@ fn pairs_pay_what_mainnet_paid() {
                 assert_eq!(paid(amount_in), Ok(amount_out), "{} {row}", pool["address"]);
                 exact += 1;
             } else {
-                // the amount in is the least that pays the amount out
+                // The amount in must be the smallest that pays the amount out.
                 assert!(paid(amount_in).unwrap() >= amount_out, "{} {row}", pool["address"]);
                 assert!(paid(amount_in - U256::ONE).is_ok_and(|paid| paid < amount_out), "{} {row}", pool["address"]);
                 inverse += 1;
@@ -59,7 +59,7 @@ fn pairs_pay_what_mainnet_paid() {
 fn pool_state(pool: &Value) -> uniswap_v3::State {
     let ticks = pool["ticks"].as_array().unwrap().iter().map(|tick| {
         let net: i128 = number(&tick[1]);
-        // the files keep no gross liquidity; the swap does not read it
+        // The files do not contain the gross liquidity, and swaps do not read it.
         Tick::new(number(&tick[0]), net, net.unsigned_abs().max(1)).unwrap()
     });
     uniswap_v3::State {
@@ -86,16 +86,17 @@ fn pools_pay_what_mainnet_paid() {
             let paid = state.swap(zero_for_one(row), amount_in).map(|swap| swap.amount_out);
             let story = format!("{} {row}", pool["address"]);
             if row["recheck"] == "mismatch:11" {
-                // the source's own simulation of half of all the WETH there is; the bytecode agrees with us elsewhere
+                // The row is the source's own simulation of a trade with half of all existing WETH. In other rows the
+                // bytecode agrees with us.
                 assert!(paid.unwrap().abs_diff(amount_out) <= U256::from(11), "{story}");
             } else if row["kind"] != "exact_in" && row["fully_consumed"] != true {
-                // more out was asked for than there is: the amount in is all that the pool takes
+                // The requested output exceeds what the pool has, so the amount in is all that the pool takes.
                 let all = state.swap(zero_for_one(row), U256::ONE << 254);
                 let ended = SwapError::InsufficientLiquidity { consumed: amount_in, amount_in: U256::ONE << 254 };
                 assert_eq!(all, Err(ended), "{story}");
                 exhausted += 1;
             } else if row["kind"] != "exact_in" {
-                // the amount in is enough for the amount out, which the caller asked for
+                // The amount in must be enough for the requested amount out.
                 assert!(paid.is_ok_and(|paid| paid >= amount_out), "{story}");
                 inverse += 1;
             } else if row["fully_consumed"] == true {
@@ -111,7 +112,7 @@ fn pools_pay_what_mainnet_paid() {
     println!("pools: {exact} rows equal to the wei, {inverse} exact-output rows covered, {exhausted} refused");
 }
 
-/// Recomputes a file through the common reader; prints what differs and why rows were skipped.
+/// Recomputes a file with the common reader. Prints the differences and why rows were skipped.
 fn recompute(family: &str) -> Option<Report> {
     let report = check(&vectors(family)?).unwrap();
     for difference in &report.failed {

@@ -1,10 +1,11 @@
-//! Curve's pools against what the chain paid: every recorded row, to the wei.
+//! Compares recorded rows of Curve, and of the other protocols that the common reader covers, with our models, to the
+//! wei.
 
 use braid_lab::vectors::{Report, check};
 
 use crate::support::vectors;
 
-/// The rows of a file of vectors, where it is at hand.
+/// Recomputes a file of vectors, if it is available.
 fn report(family: &str) -> Option<Report> {
     let report = check(&vectors(family)?).unwrap();
     let (failed, skipped) = (report.failed.len(), report.skipped.len());
@@ -13,7 +14,8 @@ fn report(family: &str) -> Option<Report> {
     Some(report)
 }
 
-/// Every row of the file is equal to the wei, and at least as many were there as the file had when this was written.
+/// Checks that every row of the file is equal to the wei, and that there are at least as many rows as when this was
+/// written.
 fn all_equal(family: &str, on_chain: usize, all: usize) {
     let Some(report) = report(family) else { return };
     let failed: Vec<String> =
@@ -29,7 +31,7 @@ fn stableswap_and_lending_pools_pay_what_mainnet_paid() {
     all_equal("curve_stableswap", 85, 445);
 }
 
-/// The row without an amount out is a trade that the chain refuses.
+/// The row without an amount out is a trade that the contract refuses.
 #[test]
 fn metapools_and_their_underlying_coins_pay_what_mainnet_paid() {
     all_equal("curve_meta", 242, 243);
@@ -45,7 +47,7 @@ fn crypto_pools_of_every_kind_pay_what_mainnet_paid() {
     all_equal("curve_crypto", 147, 210);
 }
 
-/// Curve's pools on other chains run the same code; what else is in the file is other protocols' business.
+/// Curve's pools on other chains run the same code. The file's rows of other protocols are not checked here.
 #[test]
 fn pools_of_other_chains_pay_what_was_recorded_there() {
     let Some(report) = report("other_chains_and_synthetic") else { return };
@@ -56,8 +58,9 @@ fn pools_of_other_chains_pay_what_was_recorded_there() {
     assert!(report.passed >= 43);
 }
 
-/// What a swap leaves behind: balances, invariant, prices, profits, and the price scale where it moved. Recorded swap by swap on
-/// a local chain that ran the published sources of two-coin CryptoSwap in three revisions, Tricrypto-NG and Twocrypto-NG.
+/// The state after a swap must be equal: balances, invariant, prices, profits, and the price scale where it moved. The
+/// rows were recorded swap by swap on a local chain that ran the published sources of two-coin CryptoSwap in three
+/// revisions, Tricrypto-NG and Twocrypto-NG.
 #[test]
 fn crypto_pools_are_left_as_their_contracts_leave_them() {
     let report = check(include_str!("../vectors/curve_after.json")).unwrap();
@@ -65,7 +68,7 @@ fn crypto_pools_are_left_as_their_contracts_leave_them() {
     assert_eq!((report.passed, report.skipped.len()), (ROWS_AFTER, 0));
 }
 
-/// Rows of `vectors/curve_after.json`: eleven or twelve for each contract.
+/// The number of rows in `vectors/curve_after.json`: eleven or twelve for each contract.
 const ROWS_AFTER: usize = 54;
 
 #[test]
@@ -73,8 +76,9 @@ fn pairs_go_through_the_same_runner() {
     all_equal("uniswap_v2", 127, 1_158);
 }
 
-/// One row of the file is undecided: a trade through the whole range of a pool, 11 wei from what another project computed, where
-/// an independent computation on the same state agrees with ours. All rows that were read from the chain are equal.
+/// One row of the file is undecided: for a trade through the whole range of a pool, our result is 11 wei from another
+/// project's, and an independent computation on the same state agrees with ours. All rows that were read from the chain
+/// are equal.
 #[test]
 fn concentrated_pools_go_through_the_same_runner() {
     let Some(report) = report("uniswap_v3") else { return };
@@ -84,7 +88,7 @@ fn concentrated_pools_go_through_the_same_runner() {
     assert!(report.passed >= 391 && report.passed_on_chain >= 56);
 }
 
-/// Balancer's V3 pools with the curves that we know; Gyro and QuantAMM pools are skipped by name.
+/// Balancer V3 pools of the modelled kinds must be equal; Gyro and QuantAMM pools are skipped by name.
 #[test]
 fn pools_of_the_third_vault_pay_what_was_recorded() {
     let Some(report) = report("balancer_v3") else { return };
@@ -94,7 +98,8 @@ fn pools_of_the_third_vault_pay_what_was_recorded() {
     assert!(report.passed >= 18 && report.passed_on_chain >= 4);
 }
 
-/// Fluid's rows are other projects' computations: equal in the contract's order of roundings, or in theirs.
+/// Fluid's rows are other projects' computations. They must be equal with the contract's order of rounding or with
+/// theirs.
 #[test]
 fn fluid_pools_pay_what_others_computed() {
     let Some(report) = report("fluid") else { return };
@@ -103,7 +108,7 @@ fn fluid_pools_pay_what_others_computed() {
     assert!(report.passed >= 311 && report.explained.len() < report.passed / 2 + 1, "{}", report.explained.len());
 }
 
-/// A runner that never fails would be worth nothing: one wei more in a row is found, and named.
+/// A row that is one wei too high must be reported by name. Otherwise the other checks would prove nothing.
 #[test]
 fn a_row_that_is_one_wei_off_is_reported() {
     let pool = r#"{"address": "0x93054188d876f558f4a66b2ef1d97d16edf0895b", "balances": ["500000000", "700000000"],
@@ -123,7 +128,7 @@ fn a_row_that_is_one_wei_off_is_reported() {
     assert!(report.failed[0].row.to_string().contains("0x93054188d876f558f4a66b2ef1d97d16edf0895b"));
 }
 
-/// A metapool of the next generation over two coins, asked for trades of its own coin against the base pool's second.
+/// A metapool of the NG generation over two coins, with trades of its own coin against the base pool's second coin.
 #[test]
 fn exchange_underlying_of_a_metapool_is_not_taken_for_exchange() {
     let wad = "1000000000000000000";
@@ -157,7 +162,8 @@ fn exchange_underlying_of_a_metapool_is_not_taken_for_exchange() {
         let report = report(protocol, &pool(&base, ""), &rows);
         assert_eq!((report.passed, report.failures(), report.skipped.len()), (3, 0, 0), "{protocol}: {report:#?}");
     }
-    // `exchange` knows no coin 2: taken for it, a trade that the pool makes would look refused
+    // `exchange` knows no coin 2. If the row were recomputed with it, a trade that the pool makes would seem to be
+    // refused.
     let refused = report("curve_meta_ng", &pool(&base, &row(2, named[0], "0")), "");
     assert_eq!((refused.passed, refused.failed.len()), (0, 1), "{refused:#?}");
     let skipped = report("curve_stableswap_ng", &pool("", ""), &row(1, named[0], "1"));
@@ -184,7 +190,7 @@ fn files_that_are_none_are_refused_and_pools_that_are_none_are_skipped_with_a_re
     assert_eq!(report.failures(), 2);
 }
 
-/// Rows as other people write them: coins by address, numbers as numbers, a refusal with one `amount`.
+/// Other projects' notation must be read: coins by address, numbers as JSON numbers, and a refusal with one `amount`.
 #[test]
 fn rows_may_name_coins_by_address_and_a_known_error_of_the_source_is_not_ours() {
     let report = check(
@@ -202,7 +208,8 @@ fn rows_may_name_coins_by_address_and_a_known_error_of_the_source_is_not_ours() 
     assert_eq!(report.failed[0].wei().unwrap(), "-3");
 }
 
-/// What a file says of a pool of 2021, asked for amounts of every size; rows are wrong on purpose, so that what was computed is told.
+/// Returns our results for a pool of 2021 and amounts of many sizes. The rows' outputs are wrong on purpose, so that
+/// the report contains the computed values.
 fn answers_of_2021(address: &str, variant: &str) -> Vec<String> {
     let rows = (0..400_u64).map(|k| {
         format!(
@@ -223,7 +230,8 @@ fn answers_of_2021(address: &str, variant: &str) -> Vec<String> {
     check(&file).unwrap().failed.into_iter().map(|difference| difference.got).collect()
 }
 
-/// EUROC's pool rounds Newton's slope in its own way, which a file in the format does not say: its address does.
+/// EUROC's pool rounds the slope in Newton's method differently. The file's format cannot state this, so the pool must
+/// be recognised by its address.
 #[test]
 fn a_pool_of_2021_is_known_by_its_address() {
     let by_address = answers_of_2021("0xE84f5b1582BA325fDf9cE6B0c1F087ccfC924e54", "");
@@ -232,7 +240,8 @@ fn a_pool_of_2021_is_known_by_its_address() {
     assert_eq!(answers_of_2021("?", ""), answers_of_2021("?", r#""variant": "factory","#));
 }
 
-/// A router asks for one more than the quotient also where nothing is left over, and there less would pay as much.
+/// A router requests one unit more than the quotient even if the division has no remainder, and then a smaller input
+/// would pay as much.
 #[test]
 fn a_pair_asks_for_one_more_where_it_divides_evenly() {
     let report = check(
@@ -248,7 +257,7 @@ fn a_pair_asks_for_one_more_where_it_divides_evenly() {
     assert_eq!((report.passed, report.failed.len(), report.failed[0].row.row), (3, 1, 2), "{report:#?}");
 }
 
-/// A vault of the standard is read by how it converts, whatever its name.
+/// An ERC-4626 vault must be read by how it converts, whatever its protocol's name.
 #[test]
 fn a_vault_of_any_name_is_read_by_its_kind() {
     let report = check(
@@ -263,7 +272,7 @@ fn a_vault_of_any_name_is_read_by_its_kind() {
     assert!(report.skipped[0].1.contains("by_magic"));
 }
 
-/// Another project's rounding explains a difference, not a swap that the pool would refuse.
+/// Another project's rounding can explain a difference, but not a swap that the pool would refuse.
 #[test]
 fn a_refused_swap_of_fluids_is_not_explained_by_rounding() {
     let pool = |limit: u64| {

@@ -3,7 +3,7 @@ use braid_protocols::{PoolState, Product, uniswap_v2, uniswap_v3};
 
 use super::*;
 
-/// A pair and a concentrated pool of a dollar and wrapped ether.
+/// Returns a market with a pair and a concentrated pool of USDC and wrapped ether.
 fn sample() -> Market {
     let address: Address = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48".parse().unwrap();
     let mut tokens = Tokens::new();

@@ -86,9 +86,9 @@ fn stretches(power: f64) -> usize {
 mod tests {
     use super::*;
 
-    /// What the pool pays in real numbers.
+    /// Returns what the pool pays, in floating point.
     fn paid(side: &PowerCurve, amount: f64) -> f64 {
-        // 1 − u^−r without the difference of near equals
+        // Computes 1 − u^−r without subtracting nearly equal numbers.
         -(-self_log(side, amount)).exp_m1() * side.balance_out
     }
 

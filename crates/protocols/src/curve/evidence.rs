@@ -254,7 +254,7 @@ mod tests {
             meta.coins[1] = THREE_CRV;
             assert!(shown(&meta).is_err(), "another base pool's share");
         }
-        // tBTC, deployed by hand
+        // The pool of tBTC, which was deployed by hand.
         let mut meta = pool(Product::CurveMetapool, 5);
         meta.key.contract = address!("C25099792E9349C7DD09759744ea681C7de2cb66");
         meta.coins[1] = address!("075b1bb99792c9E1041bA13afEf80C91a1e70fB3");

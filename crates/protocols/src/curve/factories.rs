@@ -208,7 +208,7 @@ mod tests {
         let topics =
             |lists: &[&dyn PoolList]| -> Vec<B256> { lists.iter().flat_map(|list| list.topics()).copied().collect() };
         let all = [topics(STABLE_LISTS), topics(NEXT_LISTS), topics(CRYPTO_LISTS)].concat();
-        // from recorded logs; `PoolAdded` of the main registry, of the other
+        // From recorded logs; only `PoolAdded` is the main registry's.
         for known in [
             "e485c16479ab7092c0b3fc4649843c06be7f072194675261590c84473ab0aea9",
             "73cca62ab1b520c9715bf4e6c71e3e518c754e7148f65102f43289a7df0efea6",

@@ -83,7 +83,7 @@ mod tests {
             assert!(expand(pack(value, 32, true)) >= value);
             assert_eq!(expand(pack(value, 64, true)), value);
         }
-        // 111 and one up is 1000: the coefficient keeps its size
+        // 111 rounded up is 1000, but the coefficient keeps its size.
         assert_eq!(pack(U256::from(0xff), 3, true), (U256::from(4) << 8) + U256::from(6));
     }
 }

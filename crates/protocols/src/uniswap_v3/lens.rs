@@ -134,7 +134,7 @@ mod tests {
         let ReadProgress::Calls(calls) = first else { panic!("more is to be read") };
         assert_eq!(calls, [lens::read(Address::repeat_byte(7), 10, 0, 346)]);
         let done = reader.feed(&[answer(one, 347, &[(70, -9, 9)])]);
-        // Nothing is in range although the ticks say nine: no state of a pool.
+        // The liquidity in range is zero, but the ticks sum to nine. No pool has such a state.
         assert!(done.is_err());
     }
 

@@ -1,4 +1,5 @@
-//! Aave's wrapped tokens against their own code, and that of the pool, its tokens, libraries and rates, compiled from Aave's package.
+//! Compares Aave's wrapped tokens with their own code and that of Aave's pool, tokens, libraries and interest rates,
+//! compiled from Aave's package.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::{SolCall, sol};
@@ -22,7 +23,7 @@ const ASSET: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
 const WRAPPED: Address = address!("5caF5a86f39073637Ac7c8A7b5290871de80cb9b");
 const START: u64 = 1_700_000_000;
 
-/// How far below a reserve's cap the model may refuse, in atomic units.
+/// By how much the model may undercut a reserve's cap, in atomic units.
 const CLOSE_TO_THE_CAP: u64 = 16;
 
 struct World {
@@ -34,7 +35,7 @@ struct World {
 }
 
 impl World {
-    /// A reserve with some of everything, and a wrapped token with shares.
+    /// Sets up a reserve with supply and debt, and a wrapped token with shares.
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let mut chain = Chain::new();
@@ -65,7 +66,8 @@ impl World {
         ExecutionBlock { number: 1, timestamp: self.now }
     }
 
-    /// Caps near what is supplied, sides that close, others who come and go.
+    /// Lets others trade with the pool. At times sets caps near the supply, and freezes or pauses the reserve or the
+    /// wrapped token.
     fn live(&mut self, turn: usize) {
         let (what, amount) = (self.random.below(6), self.random.log_uniform_between(40, 86));
         aave::others(&mut self.chain, ASSET, what, amount);
@@ -91,7 +93,7 @@ impl World {
         }
     }
 
-    /// An amount of any size, or one near what is left under the cap or in the reserve.
+    /// Returns an amount of any size, or one near what is left under the cap or in the reserve.
     fn amount(&mut self, pool: &Pool, at: &ExecutionBlock, before: &After, coin_in: u8) -> U256 {
         let any = self.random.log_uniform(100);
         let most = match pool.swap_after(at, before, coin_in, 1 - coin_in, U256::ONE << 111) {
@@ -108,7 +110,7 @@ impl World {
         }
     }
 
-    /// What the code pays, kept or forgotten.
+    /// Returns what the contract pays. `keep` decides whether the trade changes the chain.
     fn code(&mut self, coin_in: u8, amount: U256, keep: bool) -> Option<U256> {
         let data = if coin_in == 0 {
             depositCall { assets: amount, receiver: OWNER }.abi_encode()
@@ -121,7 +123,7 @@ impl World {
     }
 }
 
-/// Found as the follower finds it.
+/// Discovers the wrapped token by its factory's log, as the follower does.
 fn announced(chain: &mut Chain) -> Discovered {
     let record = Product::Erc4626;
     let source = record.sources()[0];
@@ -138,8 +140,8 @@ struct Tally {
     at_the_cap: usize,
 }
 
-/// Both say the same; but just below a cap the model may refuse what the code still pays, and what a redemption before took from under
-/// the cap it does not count.
+/// Model and contract must pay the same, with two exceptions. Just below a cap the model may refuse what the contract
+/// still pays. And it does not count the room under the cap that an earlier redemption of the route made.
 fn compare(
     world: &mut World,
     pool: &Pool,
@@ -170,7 +172,7 @@ fn compare(
     code.map(|_| (coin_in, amount))
 }
 
-/// How many trades must pay.
+/// The number of trades that must pay.
 fn trades() -> usize {
     if std::env::var_os("LONG").is_some() { 20_000 } else { 200 }
 }
@@ -190,7 +192,7 @@ fn wrapped_tokens_pay_what_the_model_says_through_time() {
                 continue;
             };
             if turn % 2 == 0 {
-                // it stays; a second trade in the same second
+                // The trade is kept, and a second one follows at the same timestamp.
                 let swap = pool.swap(&at, coin_in, 1 - coin_in, amount).unwrap();
                 world.code(coin_in, amount, true).unwrap();
                 compare(&mut world, &pool, &swap.after, &at, &mut tally);

@@ -1,4 +1,4 @@
-//! Laws that weighted and stable pools obey, in every state.
+//! Laws that weighted and stable pools obey in every state.
 
 use alloy_primitives::U256;
 use braid_protocols::{
@@ -14,7 +14,7 @@ fn amount(bits: usize) -> impl Strategy<Value = U256> {
         .prop_map(|(length, limbs)| (U256::from_limbs(limbs) >> (256 - length)) | (U256::ONE << (length - 1)))
 }
 
-/// Balances of a pool in use: 10⁶ to 10²⁷ atomic units of 18 decimals.
+/// Generates the balance of a pool in use: 10⁶ to 10²⁷ atomic units with 18 decimals.
 fn balance() -> impl Strategy<Value = U256> {
     (20..90_usize, any::<u64>()).prop_map(|(length, low)| (U256::ONE << length) + U256::from(low >> 44))
 }
@@ -125,7 +125,7 @@ proptest! {
     #[test]
     fn more_into_a_stable_pool_never_pays_less(pool in stable(), a in amount(80), b in amount(80)) {
         if let (Ok(less), Ok(more)) = (pool.swap(0, 1, a.min(b)), pool.swap(0, 1, a.max(b))) {
-            // the balance is found to within one
+            // The balance is found to within one unit.
             prop_assert!(less <= more + U256::from(2));
         }
     }

@@ -1,4 +1,5 @@
-//! Balancer V2's pools against their own bytecode: the real vault, and the real factories of each generation at mainnet's addresses.
+//! Compares Balancer V2's pools with their own bytecode: the real vault, and the real factories of each generation at
+//! mainnet's addresses.
 
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -62,7 +63,7 @@ const WETH: Address = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
 const START: u64 = 1_700_000_000;
 const DECIMALS: [u8; 10] = [18, 18, 6, 8, 18, 2, 0, 18, 6, 18];
 
-/// Which factory.
+/// The factory that creates a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Made {
     WeightedV1,
@@ -117,12 +118,12 @@ impl Made {
     }
 }
 
-/// A coin of so many decimals; ascending addresses.
+/// Returns the address of a coin. The addresses ascend with the index.
 fn coin(index: usize) -> Address {
     Address::repeat_byte(0x20 + index as u8)
 }
 
-/// A provider of a rate: answers every call with its first word of storage.
+/// Returns the address of a rate provider, which answers every call with its first word of storage.
 fn provider(index: usize) -> Address {
     Address::repeat_byte(0x60 + index as u8)
 }
@@ -142,7 +143,7 @@ impl World {
         let mut chain = Chain::new();
         chain.set_block(1, START);
         chain.place(AUTHORIZER, "BalancerV2Authorizer", &OWNER.abi_encode());
-        // the vault is deployed as it is: its pause can end no later than ninety days on
+        // The vault's creation code is not changed: its pause window is limited to ninety days.
         let windows = (U256::from(90 * 86_400), U256::from(30 * 86_400));
         chain.place(VAULT, "BalancerV2Vault", &(AUTHORIZER, WETH, windows.0, windows.1).abi_encode());
         chain.place(FEES, "BalancerV2FeeProvider", &(VAULT, wad(100), wad(100)).abi_encode());
@@ -177,7 +178,7 @@ impl World {
         ExecutionBlock { number: 1, timestamp: now }
     }
 
-    /// Between half and three times one.
+    /// Sets rates between 0.5 and 3.
     fn new_rates(&mut self) {
         for index in 0..DECIMALS.len() {
             let rate = wad(50) + self.random.up_to(wad(250));
@@ -185,7 +186,7 @@ impl World {
         }
     }
 
-    /// The protocol's shares of fees and of what coins earn: none, or up to half and to all of it.
+    /// Sets the protocol's shares of swap fees and of yield: zero, or up to 50% and up to 99%.
     fn new_protocol_shares(&mut self) {
         let collector: Address = self.chain.view(VAULT, &getProtocolFeesCollectorCall {});
         let mut up_to = |most: u64| if self.random.coin() { U256::ZERO } else { self.random.up_to(wad(most)) };
@@ -194,7 +195,7 @@ impl World {
         self.chain.send(FEES, &setFeeTypePercentageCall { feeType: U256::from(2), share: of_earnings }).unwrap();
     }
 
-    /// Another amplification, a day later: no join or exit has seen it yet.
+    /// Changes the amplification and lets a day pass, without a join or exit that would register the change.
     fn new_amplification(&mut self, pool: Address) {
         let was = self.chain.view(pool, &getAmplificationParameterCall {}).value / U256::from(1_000);
         let (half, room) = (was / U256::from(2), was.max(U256::from(2)));
@@ -206,14 +207,14 @@ impl World {
         }
     }
 
-    /// Lets the trader sell more of a pool's own token than there is.
+    /// Gives the trader more of a pool's own token than exists otherwise.
     fn give_own_token(&mut self, pool: Address) {
         let plenty = U256::ONE << 110;
         self.chain.set_balance(pool, OWNER, plenty);
         assert_eq!(self.chain.view(pool, &balanceOfCall { holder: OWNER }), plenty);
     }
 
-    /// A pool of some of the coins, with its coins' places in the list.
+    /// Creates a pool of some of the coins.
     fn create(&mut self, made: Made) -> Discovered {
         let random = &mut self.random;
         let count = made.coins(random);
@@ -222,14 +223,14 @@ impl World {
             places.remove(random.below(places.len() as u64) as usize);
         }
         let tokens: Vec<Address> = places.iter().map(|place| coin(*place)).collect();
-        // weights in hundredths, some of them even, so that exponents of 1, 2 and 4 occur
+        // Weights in hundredths. Some are equal, so that exponents of 1, 2 and 4 occur.
         let mut weights: Vec<u64> = vec![100 / count as u64; count];
         if random.coin() {
             weights = (0..count).map(|_| 1 + random.below(100 / count as u64)).collect();
         }
         weights[0] += 100 - weights.iter().sum::<u64>();
         let weights = weights.into_iter().map(wad).collect();
-        // from a ten-thousandth of a percent to ten percent
+        // From 0.0001% to 10%.
         let most = if random.coin() { wad(1) } else { wad(10) };
         let fee = U256::from(10).pow(U256::from(12)) + random.up_to(most - U256::from(10).pow(U256::from(12)));
         let most = if random.coin() { 20 } else { 5_000 };
@@ -267,7 +268,7 @@ impl World {
         let (_, factory) = made.factory();
         let done = self.chain.send_data(factory, data.into()).unwrap();
         let pool = Address::abi_decode(&done.output).unwrap();
-        // the vault's announcement is what the product discovers
+        // The product discovers the pool by the vault's log.
         let record = Product::BalancerV2Weighted;
         let source = record.sources()[0];
         let announced = done.logs.iter().find(|log| log.topics().first() == Some(&source.topic0)).unwrap();
@@ -277,7 +278,7 @@ impl World {
         found
     }
 
-    /// Fills a pool; `level` is about how many whole coins there are of each, in bits.
+    /// Fills a pool with about 2^`level` whole coins of each.
     fn fill(&mut self, pool: &Discovered, level: u64) -> bool {
         let pool_id: B256 = self.chain.view(pool.key.contract, &getPoolIdCall {});
         let held = self.chain.view(VAULT, &getPoolTokensCall { poolId: pool_id });
@@ -309,7 +310,8 @@ impl World {
         Pool { key: found.key, product, coins, state }
     }
 
-    /// The vault's own answer, kept or not; `None` where it refuses or pays nothing.
+    /// Returns what the vault pays; `None` if it refuses or pays nothing. `keep` decides whether the trade changes the
+    /// chain.
     fn vault(&mut self, pool: &Pool, found: &Discovered, trade: (u8, u8, U256), keep: bool) -> Option<U256> {
         let (coin_in, coin_out, amount) = trade;
         let single = SingleSwap {
@@ -328,7 +330,7 @@ impl World {
         done.ok().map(|done| U256::from_be_slice(&done.output)).filter(|out| !out.is_zero())
     }
 
-    /// A random trade; `own` has the pool's own token on one side, mostly.
+    /// Returns a random trade. With `own`, the pool's own token is mostly one of the two coins.
     fn trade(&mut self, pool: &Pool, before: &After, own: bool) -> (u8, u8, U256) {
         let count = pool.coins.len() as u64;
         let mut coin_in = self.random.below(count);
@@ -341,7 +343,7 @@ impl World {
         let after = if let After::BalancerV2(after) = before { Some(&after.balances) } else { None };
         let own_token = shares(pool).map_or(U256::ZERO, |shares| shares.circulating);
         let held = after.unwrap_or_else(|| state.balances()).get(coin_in as usize).copied().unwrap_or(own_token);
-        // mostly what the pool takes, now and then much more
+        // Mostly an amount that the pool can take, sometimes a much larger one.
         let bits = (held.bit_len() as u64).saturating_sub(u64::from(self.random.below(4) > 0) * 2);
         (coin_in as u8, coin_out as u8, self.random.log_uniform(bits.max(2)))
     }
@@ -352,7 +354,7 @@ fn vault_state(pool: &Pool) -> &State {
     state
 }
 
-/// Where the pool's own token stands.
+/// Returns the state of the pool's own token, if it has one.
 fn shares(pool: &Pool) -> Option<Shares> {
     match &vault_state(pool).model {
         Model::Stable(stable) => stable.own.as_ref().map(|own| own.shares),
@@ -360,14 +362,15 @@ fn shares(pool: &Pool) -> Option<Shares> {
     }
 }
 
-/// How many trades of a generation must pay.
+/// The number of trades that must pay for each generation.
 fn trades() -> usize {
     if std::env::var_os("LONG").is_some() { 20_000 } else { 160 }
 }
 
-/// Random pools of a factory: every trade pays what the model says, or neither pays; also the second of two in a row, also when
-/// rates, the protocol's shares, the amplification and time have moved. `own` trades in the pool's own token, and counts such trades
-/// only; where they leave the token is what the pool then says.
+/// Creates random pools of a factory. Every trade must pay what the model predicts, or both must refuse it. This
+/// includes the second of two trades in a row, and trades after changes of rates, of the protocol's shares, of the
+/// amplification and of time. With `own`, trades mostly involve the pool's own token, and only those are counted. After
+/// such a trade, the pool's own record of the token must equal the model's.
 fn differential(made: Made, seed: u64, own: bool) {
     let (mut paid, mut refused) = ([0_usize; 2], [0_usize; 2]);
     let mut world = World::new(made, seed);
@@ -400,7 +403,7 @@ fn differential(made: Made, seed: u64, own: bool) {
             let at = world.at(later);
             let mut check = |world: &mut World, before: &After, trade: (u8, u8, U256), keep: bool| {
                 let contract = world.vault(&pool, &found, trade, false);
-                // a trade that pays nothing is none to the model, and is not made
+                // The model refuses a trade that pays nothing, so the test does not make it.
                 if keep && contract.is_some() {
                     assert_eq!(world.vault(&pool, &found, trade, true), contract);
                 }

@@ -1,4 +1,5 @@
-//! Balancer V3's pools against their own code: the real vault, controller of fees and factories, compiled from their packages.
+//! Compares Balancer V3's pools with their own code: the real vault, fee controller and factories, compiled from their
+//! packages.
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, keccak256};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -47,7 +48,7 @@ fn coin(index: usize) -> Address {
     Address::repeat_byte(0x20 + index as u8)
 }
 
-/// A provider of a rate: answers every call with its first word of storage.
+/// Returns the address of a rate provider, which answers every call with its first word of storage.
 fn provider(index: usize) -> Address {
     Address::repeat_byte(0x60 + index as u8)
 }
@@ -85,7 +86,7 @@ impl World {
         ExecutionBlock { number: 1, timestamp: now }
     }
 
-    /// Rates mostly grow, now and then fall, and are now and then whole numbers.
+    /// Changes the rates. They mostly grow, sometimes fall, and are sometimes whole numbers.
     fn move_rates(&mut self) {
         for index in 0..DECIMALS.len() {
             let rate = self.rates[index];
@@ -213,13 +214,13 @@ impl World {
     }
 }
 
-/// How many trades of a product must pay.
+/// The number of trades of a product that must pay.
 fn trades() -> usize {
     if std::env::var_os("LONG").is_some() { 20_000 } else { 160 }
 }
 
-/// Random pools: every trade pays what the model says, or neither pays; also the second of two in a row, and after time has moved
-/// rates and amplification.
+/// Creates random pools. Every trade must pay what the model predicts, or both must refuse it. This includes the second
+/// of two trades in a row, and trades after time has changed rates and amplification.
 fn differential(product: Product, seed: u64) {
     let (mut paid, mut refused) = (0_usize, 0_usize);
     let mut world = World::new(product, seed);
@@ -235,7 +236,7 @@ fn differential(product: Product, seed: u64) {
                 rawEndValue: U256::from(to),
                 endTime: U256::from(until),
             };
-            // refused where it would be too fast
+            // The contract refuses a change that is too fast.
             drop(world.chain.send(found.key.contract, &call));
         }
         for _ in 0..6 {
@@ -291,7 +292,7 @@ fn stable_pools_of_the_third_vault_pay_what_the_model_says() {
 fn a_paused_pool_pays_nothing() {
     let mut world = World::new(Product::BalancerV3Stable, 73);
     let found = world.create(Product::BalancerV3Stable);
-    // announced, and empty
+    // The pool is announced but empty.
     let at = world.at(START);
     let empty = world.read(&found);
     assert!(empty.swap(&at, 0, 1, U256::from(1_000_000_000_u64)).is_err());

@@ -1,5 +1,6 @@
-//! Boosted pools, stable pools of Balancer's third vault of the shares of vaults, against the code of both: rates that follow from the vault
-//! through time, how they are read, and which logs change them.
+//! Tests of boosted pools, which are stable pools of Balancer V3 that hold shares of vaults, against the code of both.
+//! Their rates follow from the vault as time passes. The tests also cover how such pools are read, and which logs
+//! change them.
 
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::{SolValue, sol};
@@ -30,11 +31,11 @@ sol! {
 }
 
 const FACTORY: Address = address!("4eFCd8BcE8ac9B94bD76648e2c85beF6C40f3228");
-/// The coin beside the share, which has no rate.
+/// The coin next to the share, which has no rate.
 const PLAIN: Address = Address::repeat_byte(0x99);
 const PROVIDER: Address = Address::repeat_byte(0x98);
 
-/// A pool of a vault's share and a coin that has no rate.
+/// A pool of a vault's share and a coin without a rate.
 struct Boosted {
     world: World,
     found: Discovered,
@@ -78,7 +79,7 @@ impl Boosted {
         Self { world, found, share }
     }
 
-    /// The pool as a reader reads it, and in how many rounds.
+    /// Reads the pool with a reader, and returns it with the number of rounds.
     fn read(&mut self, mut reader: Box<dyn StateReader>) -> Result<(Pool, usize), DecodeError> {
         let mut progress = reader.start();
         let mut rounds = 0;
@@ -100,20 +101,21 @@ impl Boosted {
         self.read(reader).unwrap().0
     }
 
-    /// As a block reads it whose logs do not matter to it.
+    /// Reads the pool as the follower does in each block without logs that concern it.
     fn each_block(&mut self, was: &Pool) -> Result<(Pool, usize), DecodeError> {
         let reader = self.found.product.reader_each_block(&self.found, &was.state);
         self.read(reader)
     }
 
-    /// What the vault pays now.
+    /// Returns what the contract pays now.
     fn contract(&mut self, coin_in: u8, amount: U256) -> Option<U256> {
         let [token_in, token_out] = [coin_in, 1 - coin_in].map(|coin| self.found.coins[usize::from(coin)]);
         let call = swapCall { pool: self.found.key.contract, tokenIn: token_in, tokenOut: token_out, amount };
         self.world.chain.try_call(FILLER, &call).ok().map(|done| U256::from_be_slice(&done.output))
     }
 
-    /// A deposit of somebody's with the vault behind, and what the pool makes of its logs.
+    /// Makes a deposit of another account in the vault behind the pool, and returns what the pool concludes from the
+    /// logs.
     fn deposit(&mut self, pool: &Pool) -> Vec<Freshness> {
         let [asset, share] = self.world.behind.coins();
         self.world.chain.send(asset, &approveCall { spender: share, amount: U256::MAX }).unwrap();
@@ -132,7 +134,8 @@ fn followed(pool: &Pool) -> usize {
     state.followed.len()
 }
 
-/// Every trade pays what the model says for the second in which it is mined, read some hours before; a block's reading finds it unchanged.
+/// Every trade must pay what the model predicts for the timestamp at which it is mined, from a state read some hours
+/// before. A reading for each block must find the state unchanged.
 fn through_time(behind: Behind, seed: u64) {
     let mut boosted = Boosted::new(behind, seed);
     let mut now = START;
@@ -175,7 +178,8 @@ fn boosted_pools_of_aaves_wrapped_tokens_pay_what_the_model_says_for_the_second(
     through_time(Behind::Aave, 94);
 }
 
-/// What happens to the vault makes the pool stale; whoever reads it as if nothing had happened is told, and reads it whole.
+/// A deposit in the vault must make the pool stale. A reader that assumes the former state must notice the change and
+/// read the pool completely.
 #[test]
 fn a_boosted_pool_hears_what_happens_to_its_vault() {
     for (behind, seed) in [(Behind::MetaMorpho, 95), (Behind::VaultV2, 96), (Behind::Fluid, 97)] {
@@ -191,7 +195,7 @@ fn a_boosted_pool_hears_what_happens_to_its_vault() {
     }
 }
 
-/// Assets that somebody gave to a Vault V2 are in its rate, and no log of it tells.
+/// Assets given to a Vault V2 change its rate without a log.
 #[test]
 fn a_rate_that_its_vault_as_it_was_does_not_say_is_an_error_and_read_whole_it_follows_again() {
     let mut boosted = Boosted::new(Behind::VaultV2, 98);
@@ -208,7 +212,7 @@ fn a_rate_that_its_vault_as_it_was_does_not_say_is_an_error_and_read_whole_it_fo
     assert_eq!(now.swap(&at, 0, 1, amount).ok().map(|swap| swap.amount_out), boosted.contract(0, amount));
 }
 
-/// Between the rounds of a reading a block was made: the vault is read once more.
+/// If a block is mined between the rounds of a reading, the vault must be read again.
 #[test]
 fn a_vault_whose_rounds_are_of_two_blocks_is_read_again() {
     for (behind, seed) in [(Behind::MetaMorpho, 99), (Behind::VaultV2, 100)] {
@@ -233,7 +237,7 @@ fn a_vault_whose_rounds_are_of_two_blocks_is_read_again() {
                 round += 1;
             };
             boosted.world.at(START + 86_400);
-            // told wrong of what the pool itself says it is refused, and read once more by who asked
+            // A wrong answer about the pool itself is refused, and the caller reads the pool again.
             if let Ok(state) = state {
                 assert_eq!(state, whole.state, "{behind:?}, round {at_fault}");
             }
@@ -243,10 +247,10 @@ fn a_vault_whose_rounds_are_of_two_blocks_is_read_again() {
 
 #[test]
 fn what_no_vault_says_does_not_follow_and_is_what_it_was_told() {
-    // nobody vouches for the vault
+    // No factory or list knows the vault.
     let mut unverified = Boosted::new(Behind::Unverified, 101);
     assert_eq!(followed(&unverified.fresh()), 0);
-    // its provider says something else of it: a word of storage
+    // The rate provider returns a stored word instead of the vault's rate.
     let mut other = Boosted::new(Behind::MetaMorpho, 102);
     let says_a_word = Bytes::from_static(&[0x5f, 0x54, 0x5f, 0x52, 0x60, 0x20, 0x5f, 0xf3]);
     other.world.chain.set_code(PROVIDER, says_a_word);

@@ -1,6 +1,6 @@
-//! Buffers of Balancer's third vault against its own code, compiled from its packages, in front of OpenZeppelin's and solmate's own vaults, of
-//! Aave's own wrapped tokens, and of our stand-ins of savings, MetaMorpho, Vault V2 and Fluid's shares, which are a second writing of the same
-//! rules.
+//! Compares buffers with the code of Balancer V3, compiled from its packages. The vaults behind the buffers are
+//! OpenZeppelin's and solmate's own code, Aave's own wrapped tokens, and our stand-ins of savings, MetaMorpho, Vault V2
+//! and fTokens, which implement the same rules a second time.
 
 pub mod world;
 
@@ -26,12 +26,12 @@ fn held(pool: &Pool) -> [U256; 2] {
     state.held
 }
 
-/// Trades to compare: some hundreds of each kind, or more than twenty thousand in all with `LONG=1`.
+/// The number of trades to compare: some hundreds of each kind, or more than twenty thousand in all with `LONG=1`.
 fn trades() -> usize {
     if std::env::var_os("LONG").is_some() { 3_500 } else { 200 }
 }
 
-/// What was compared: paid out of the buffer, paid with the vault behind, and refused.
+/// The compared trades: paid from the buffer, paid with the help of the vault behind it, and refused.
 #[derive(Debug, Default)]
 struct Tally {
     served: usize,
@@ -39,8 +39,8 @@ struct Tally {
     refused: usize,
 }
 
-/// Every trade pays what the model says, or neither pays; also the second of two in a row, and the logs of a trade that is kept say what
-/// the buffer holds.
+/// Every trade must pay what the model predicts, or both must refuse it. This includes the second of two trades in a
+/// row. The logs of a trade that is kept must give the buffer's balances.
 fn differential(behind: Behind, seed: u64) {
     let mut tally = Tally::default();
     let mut worlds = 0;
@@ -63,7 +63,7 @@ fn turn(world: &mut World, found: &Discovered, tally: &mut Tally) {
     let now = world.now + world.random.below(40_000);
     let at = world.at(now);
     let mut before = After::Unchanged;
-    // a Vault V2 takes note of interest once in a transaction, and these are two
+    // A Vault V2 accrues interest once per transaction, and two trades here are two transactions.
     let in_a_row = if world.behind == Behind::VaultV2 { 1 } else { 2 };
     for _ in 0..in_a_row {
         let coin_in = u8::from(world.random.coin());
@@ -98,7 +98,7 @@ fn turn(world: &mut World, found: &Discovered, tally: &mut Tally) {
     }
 }
 
-/// Applies the vault's logs, as the follower does.
+/// Applies the vault's logs as the follower does.
 fn followed(pool: &mut Pool, logs: &[Log]) {
     let record = Product::BalancerV3Buffer;
     let mut listens = record.listens_to(&pool.state);
@@ -125,7 +125,7 @@ fn buffers_of_solmates_vault_pay_what_the_model_says() {
     differential(Behind::Solmate, 83);
 }
 
-/// A vault that no list and no factory knows serves as far as the buffer goes.
+/// In front of a vault that no list and no factory knows, a buffer must pay as much as it holds.
 #[test]
 fn buffers_of_an_unverified_vault_pay_what_they_hold() {
     differential(Behind::Unverified, 84);

@@ -1,8 +1,9 @@
-//! Curve's pools against the bytecode of Curve's own contracts: those that the Vyper compiler's test suite carries.
+//! Compares Curve's pools with the bytecode of Curve's own contracts, of those in the test suite of the Vyper compiler:
+//! a pre-release of StableSwap-NG, whose invariant still rounds like that of the classic pools; the first two-coin
+//! CryptoSwap; and the maths contract of Tricrypto-NG.
 //!
-//! A pre-release of StableSwap-NG (its invariant still rounds as the classic pools do), the first two-coin CryptoSwap, and the
-//! maths contract of Tricrypto-NG. They are compiled on the first run, which needs Python 3 and its package registry; where
-//! they cannot be had, the tests say so and do nothing.
+//! They are compiled on the first run, which needs Python 3 and its package registry. Without these, the tests print
+//! that and do nothing.
 
 use std::{collections::BTreeMap, path::Path, process::Command, sync::OnceLock};
 
@@ -53,7 +54,7 @@ sol! {
 }
 
 const OWNER: Address = address!("00000000000000000000000000000000000a11ce");
-/// Where `contracts/curve_bytecode.py` builds the share token and the two coins into the two-coin pool.
+/// The addresses of the share token and the coins that `contracts/curve_bytecode.py` builds into the two-coin pool.
 const SHARES: Address = address!("00000000000000000000000000000000000c0001");
 const COINS: [Address; 2] =
     [address!("00000000000000000000000000000000000c0010"), address!("00000000000000000000000000000000000c0011")];
@@ -66,7 +67,7 @@ fn e(power: u64) -> U256 {
     u(10).pow(u(power))
 }
 
-/// Creation code by name, or `None` with a plain message where it cannot be had.
+/// Returns creation code by contract name. If it is not available, prints that and returns `None`.
 fn bundle() -> Option<&'static BTreeMap<String, String>> {
     static BUNDLE: OnceLock<Option<BTreeMap<String, String>>> = OnceLock::new();
     let bundle = BUNDLE.get_or_init(|| {
@@ -128,7 +129,7 @@ impl Chain {
         }
     }
 
-    /// A coin of ours at this address.
+    /// Places a test coin at this address.
     fn put_coin(&mut self, coin: &str, at: Address) {
         let sample = self.deploy(coin, &[]);
         let code = self.evm.ctx.journaled_state.database.cache.accounts[&sample].info.code.clone().unwrap();
@@ -136,7 +137,7 @@ impl Chain {
         self.evm.ctx.journaled_state.database.insert_account_info(at, info);
     }
 
-    /// Calls and keeps the changes; `None` for a revert.
+    /// Calls and keeps the changes; `None` if the call reverts.
     fn send<C: SolCall>(&mut self, to: Address, call: &C) -> Option<C::Return> {
         let nonce = self.nonce;
         let tx = TxEnv { kind: TxKind::Call(to), data: call.abi_encode().into(), nonce, ..transaction() };
@@ -144,13 +145,13 @@ impl Chain {
         answer::<C>(self.evm.transact_commit(tx).unwrap())
     }
 
-    /// Calls and forgets the changes; `None` for a revert.
+    /// Calls and discards the changes; `None` if the call reverts.
     fn ask<C: SolCall>(&mut self, to: Address, call: &C) -> Option<C::Return> {
         let tx = TxEnv { kind: TxKind::Call(to), data: call.abi_encode().into(), ..transaction() };
         answer::<C>(self.evm.transact(tx).unwrap().result)
     }
 
-    /// The answers to one round of calls.
+    /// Returns the answers to one round of calls.
     fn answer(&mut self, calls: Vec<Call>) -> Vec<Option<Bytes>> {
         let mut ask = |call: Call| {
             let tx = TxEnv { kind: TxKind::Call(call.to), data: call.data, ..transaction() };
@@ -174,7 +175,7 @@ fn transaction() -> TxEnv {
 fn answer<C: SolCall>(result: ExecutionResult) -> Option<C::Return> {
     match result {
         ExecutionResult::Success { output, .. } => {
-            // calls that return nothing
+            // Calls that return nothing.
             let data = output.into_data();
             Some(C::abi_decode_returns(&data).unwrap())
         }
@@ -183,7 +184,7 @@ fn answer<C: SolCall>(result: ExecutionResult) -> Option<C::Return> {
     }
 }
 
-/// SplitMix64: every run tries the same cases.
+/// A random number generator (SplitMix64). Every run tries the same cases.
 struct Random(u64);
 
 impl Random {
@@ -202,7 +203,7 @@ impl Random {
         low + self.below(high - low + 1)
     }
 
-    /// A part of an amount: from a wei to four tenths of it, every size equally likely.
+    /// Returns a part of an amount: from one wei to four tenths of it, with every size equally likely.
     fn part(&mut self, of: U256) -> U256 {
         let length = self.between(1, of.bit_len() as u64);
         let raw = U256::from_limbs([self.word(), self.word(), self.word(), 0]) % (U256::ONE << length as usize);
@@ -210,8 +211,9 @@ impl Random {
     }
 }
 
-/// Twenty thousand swaps, and withdrawals among them, in pools of two to four coins with and without a dynamic fee: equal to the
-/// wei, and refused by the contract wherever they are refused by the model. The balances between swaps are the model's own.
+/// Makes twenty thousand swaps, with withdrawals between them, in pools of two to four coins with and without a dynamic
+/// fee. All must be equal to the wei, and the contract must refuse what the model refuses. The balances between swaps
+/// are the model's.
 #[test]
 fn stableswap_ng_pays_what_its_bytecode_pays() {
     let Some(bundle) = bundle() else { return };
@@ -291,7 +293,8 @@ fn stableswap_ng_pays_what_its_bytecode_pays() {
     assert_eq!(compared, 20_000);
 }
 
-/// The state of a deployed two-coin pool; whether a move is under way it keeps to itself.
+/// Reads the state of a deployed two-coin pool, except whether its price scale is being adjusted, which the contract
+/// does not show.
 fn two_coins(chain: &mut Chain, pool: Address, fixed: &crypto::State, not_adjusted: Option<bool>) -> crypto::State {
     let mut state = fixed.clone();
     for coin in 0..2 {
@@ -316,7 +319,8 @@ fn two_coins(chain: &mut Chain, pool: Address, fixed: &crypto::State, not_adjust
     state
 }
 
-/// Twenty thousand swaps, and the refusals among them, with seconds to days between them: amounts, and all that is left behind.
+/// Makes twenty thousand swaps with seconds to days between them. The amounts, the refusals and the complete states
+/// afterwards must be equal.
 #[test]
 fn the_first_two_coin_cryptoswap_pays_and_reprices_as_its_bytecode_does() {
     let Some(bundle) = bundle() else { return };
@@ -378,7 +382,7 @@ fn the_first_two_coin_cryptoswap_pays_and_reprices_as_its_bytecode_does() {
                         moved += u32::from(now.price_scale != before.price_scale);
                         followed += 1;
                     } else {
-                        // it collected fees, which ends a move
+                        // The swap collected fees, which ends an adjustment.
                         not_adjusted = Some(false);
                     }
                 }
@@ -397,7 +401,8 @@ fn the_first_two_coin_cryptoswap_pays_and_reprices_as_its_bytecode_does() {
     assert!(compared >= 20_000 && followed > 10_000 && moved > 1_000);
 }
 
-/// Twenty thousand pools on the maths contract: invariant, amount, fee, invariant after, prices and share value.
+/// Creates twenty thousand pools on the maths contract. Invariant, amount, fee, invariant afterwards, prices and share
+/// value must be equal.
 #[test]
 fn tricrypto_ng_computes_what_its_maths_contract_computes() {
     let Some(bundle) = bundle() else { return };
@@ -449,7 +454,7 @@ fn tricrypto_ng_computes_what_its_maths_contract_computes() {
     }
 }
 
-/// A swap put together from the contract's functions, as `exchange` of the pool does it.
+/// A swap composed from the maths contract's functions as in the pool's `exchange`.
 struct Whole {
     amount: U256,
     d: U256,
@@ -491,7 +496,8 @@ fn compare_after(chain: &Chain, pool: &crypto::State, i: usize, j: usize, dx: U2
         adjustment_step: e(18),
         not_adjusted: None,
     });
-    // no loss and no move: the share price was next to nothing, the averages are on the price scale
+    // Neither a loss nor an adjustment is possible: the share price was almost zero before, and the averages equal the
+    // price scale.
     if whole.mean > U256::ONE << 150 {
         return;
     }
@@ -503,7 +509,7 @@ fn compare_after(chain: &Chain, pool: &crypto::State, i: usize, j: usize, dx: U2
     assert_eq!(after.repricing.virtual_price, whole.mean);
 }
 
-/// The weight of the old average after a time, read off an average between one and nothing.
+/// Returns the weight of the old average after some time. It is read from the average of the prices one and zero.
 fn averaged(chain: &Chain, power: U256) -> U256 {
     let at = chain.at();
     let x = [e(24); 3];
@@ -520,7 +526,7 @@ fn averaged(chain: &Chain, power: U256) -> U256 {
         repricing: None,
     };
     pool.d = pool.invariant(&at).unwrap();
-    // with a time constant of 10¹⁸ seconds, a second is the least power there is
+    // With a time constant of 10¹⁸ seconds, one second gives the smallest possible exponent.
     let since = at.timestamp;
     let later = ExecutionBlock { number: at.number, timestamp: since + power.saturating_to::<u64>() };
     pool.repricing = Some(Repricing {

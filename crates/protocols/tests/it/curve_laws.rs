@@ -1,4 +1,4 @@
-//! What every Curve pool obeys, whatever its numbers: laws that hold without knowing what a contract paid.
+//! Laws that every Curve pool obeys, whatever its numbers. They hold without recorded amounts.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -31,7 +31,8 @@ const HABITS: [Rules; 7] = [
 ];
 
 prop_compose! {
-    /// A pool of two to four coins of 6 or 18 decimals, from nearly empty to ten billions, within a factor of twenty of balance.
+    /// A pool of two to four coins with 6 or 18 decimals, from nearly empty to ten billion, within a factor of twenty
+    /// of balance.
     fn stable_pool()(
         size in 1_u64..10_000_000_000,
         parts in prop::collection::vec((50_u64..1_000, prop::bool::ANY), 2..=4),
@@ -53,7 +54,7 @@ prop_compose! {
     }
 }
 
-/// `amount` of coin `i`, as a part of what the pool holds.
+/// Returns an amount of coin `i` as a part of the pool's balance.
 fn part_of(pool: &State, i: u8, millionths: u64) -> U256 {
     (pool.balances[usize::from(i)] * u(millionths) / u(1_000_000)).max(U256::ONE)
 }
@@ -61,20 +62,21 @@ fn part_of(pool: &State, i: u8, millionths: u64) -> U256 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// More in is never less out while the fee is fixed, and never more than the pool holds. A fee that grows away from balance
-    /// can outgrow what the trade adds: then the most that the pool pays is not for the most that is put in.
+    /// With a fixed fee, a larger input never pays less, and the output never exceeds the balance. A fee that grows
+    /// away from balance can outgrow the output of an additional input. Then the largest output does not belong to the
+    /// largest input.
     #[test]
     fn stable_pools_are_monotone_and_pay_what_they_hold(pool in stable_pool(), less in 1_u64..900_000, more in 1_u64..900_000) {
         let paid = |millionths| pool.swap(&NOW, 0, 1, part_of(&pool, 0, millionths)).map(|swap| swap.amount_out);
         if let (Ok(small), Ok(large)) = (paid(less), paid(less + more)) {
-            // each solved balance may be a unit off
+            // Each solved balance may be one unit off.
             let unit = e(18) / e(18).min(pool_rate(&pool, 1)) + U256::ONE;
             prop_assert!(small <= large + unit || pool.offpeg_fee_multiplier > 10_000_000_000);
             prop_assert!(large <= pool.balances[1]);
         }
     }
 
-    /// There and back again is never a profit, but for the unit that the pools without a kept unit round away.
+    /// A round trip never makes a profit, except for the unit that pools which do not keep one lose by rounding.
     #[test]
     fn a_round_trip_through_a_stable_pool_never_profits(pool in stable_pool(), part in 1_u64..900_000) {
         let amount = part_of(&pool, 0, part);
@@ -88,7 +90,8 @@ proptest! {
         }
     }
 
-    /// Two swaps in a row pay no more than the fee apart from one of the whole, and leave the pool with what was paid in.
+    /// Two swaps in a row must pay about as much as one of the whole amount, up to the fee. The pool's balance must
+    /// grow by the input.
     #[test]
     fn two_swaps_in_a_row_meet_the_state_that_the_first_left(pool in stable_pool(), part in 1_000_u64..400_000) {
         let amount = part_of(&pool, 0, part);
@@ -106,7 +109,7 @@ proptest! {
         }
     }
 
-    /// Whatever the numbers, an answer or a refusal: never a panic.
+    /// For any numbers, a pool must return an amount or an error, and never panic.
     #[test]
     fn no_numbers_make_a_pool_panic(
         balances in prop::collection::vec(any::<[u64; 4]>().prop_map(U256::from_limbs), 2..=4),
@@ -154,7 +157,7 @@ proptest! {
     }
 }
 
-/// One unit of a coin, in 18 decimals, or less.
+/// Returns one unit of a coin in 18 decimals, or slightly less.
 fn pool_rate(pool: &State, coin: usize) -> U256 {
     match &pool.rates.0[coin] {
         Rate::Fixed(rate) => e(36) / *rate,
@@ -173,7 +176,7 @@ const KINDS: [Kind; 8] = [
     Kind::TwocryptoStable,
 ];
 
-/// A pool in balance at its price scale, worth `size` of coin 0 in each coin; its invariant is the sum.
+/// Returns a pool in balance at its price scale, with each coin worth `size` of coin 0. Its invariant is the sum.
 fn crypto_pool(kind: Kind, size: u64, tilt: [u64; 3]) -> crypto::State {
     let three = kind.coins() == 3;
     let prices = if three { [u(30_000) * e(18), u(2_000) * e(18)] } else { [u(2_000) * e(18), U256::ZERO] };
@@ -199,7 +202,7 @@ fn crypto_pool(kind: Kind, size: u64, tilt: [u64; 3]) -> crypto::State {
         repricing: None,
     };
     pool.d = pool.invariant(&NOW).unwrap();
-    // shares that are worth a little more than one
+    // A share is worth slightly more than one.
     let supply = pool.virtual_price(e(18)).unwrap() * u(1_000) / u(1_010);
     pool.repricing = Some(Repricing {
         price_oracle: Some(prices),
@@ -247,7 +250,8 @@ proptest! {
         }
     }
 
-    /// The quick answer is the whole answer's amount, and refuses the same, from dust to a fifth of the pool.
+    /// The function that computes only the amount must pay and refuse the same as the complete swap, from one wei to a
+    /// fifth of the pool.
     #[test]
     fn the_quick_amount_is_that_of_the_whole_swap((pool, i, j, amount) in crypto_trade(), smaller in 0_usize..90, higher in 0_u64..1_000) {
         let mut pool = pool;
@@ -268,13 +272,13 @@ proptest! {
         }
     }
 
-    /// The state after a swap holds what was paid in and lacks what was paid out, and fees have raised what a share is worth.
+    /// The state after a swap must include the input and exclude the output, and fees must have raised the share price.
     #[test]
     fn a_crypto_pool_keeps_its_balances((pool, i, j, amount) in crypto_trade()) {
         let Ok(swap) = pool.swap(&NOW, i, j, amount) else { return Ok(()) };
         let after = swap.after;
         let Some(after) = after else {
-            // those that collect fees at the end of a move, and those whose price scale is not modelled
+            // Kinds that collect fees at the end of an adjustment, and kinds whose price scale is not modelled.
             prop_assert!(matches!(pool.kind, Kind::TwocryptoStable | Kind::Cryptoswap(_)));
             return Ok(());
         };
@@ -298,7 +302,8 @@ fn plain(balances: [u64; 2]) -> State {
     }
 }
 
-/// While the amplification rises, the same trade pays more in each later block; after the end it no longer changes.
+/// While the amplification rises, the same trade must pay more in each later block. After the end of the ramp it must
+/// not change any more.
 #[test]
 fn a_ramp_moves_the_price_with_the_clock_and_then_stops() {
     let mut pool = plain([1_000_000, 3_000_000]);
@@ -321,7 +326,7 @@ fn a_ramp_moves_the_price_with_the_clock_and_then_stops() {
     assert_eq!(pool.swap(&NOW, 1, 0, e(23)).unwrap().amount_out, series[4]);
 }
 
-/// During a ramp of a crypto pool the invariant is found anew, for amplification and gamma of the moment.
+/// During a ramp of a CryptoSwap pool, the invariant must be computed again for the current amplification and gamma.
 #[test]
 fn a_ramp_of_a_crypto_pool_moves_the_price_with_the_clock() {
     for kind in [Kind::TricryptoNg, Kind::TwocryptoNg, Kind::TwocryptoStable, Kind::Cryptoswap(ClassicTwo::Factory)] {
@@ -343,7 +348,8 @@ fn a_ramp_of_a_crypto_pool_moves_the_price_with_the_clock() {
     }
 }
 
-/// A lending coin's rate grows with each block; the swap accrues as the market does, the view projects.
+/// The rate of a lending coin must grow with each block. The swap accrues interest as the market does; the view
+/// projects the rate.
 #[test]
 fn a_lending_coin_is_worth_more_in_a_later_block() {
     let market = CompoundRate {
@@ -368,7 +374,7 @@ fn a_lending_coin_is_worth_more_in_a_later_block() {
     let amount = u(1_000) * e(8);
     let (now, then) = (pool.swap(&NOW, 0, 1, amount).unwrap(), pool.swap(&later, 0, 1, amount).unwrap());
     assert!(now.amount_out < then.amount_out);
-    // 10⁵ blocks at 2·10⁻⁸ on 60% of the market's assets, less a tenth for the reserves: 0.108%
+    // 10⁵ blocks at 2·10⁻⁸ on 60% of the market's assets, less a tenth for the reserves: 0.108%.
     let growth = (then.amount_out - now.amount_out) * u(1_000_000) / now.amount_out;
     assert!((u(1_060)..=u(1_100)).contains(&growth), "{growth}");
     assert!(pool.view(&NOW, 0, 1, amount).unwrap() != now.amount_out);
@@ -379,7 +385,7 @@ fn metapool(cached: Option<CachedPrice>) -> MetaState {
     MetaState { pool: plain([1_000_000, 900_000]), base, cached_price: cached, generation: MetaGeneration::Classic }
 }
 
-/// A classic metapool trusts its remembered price for ten minutes, to the second.
+/// A classic metapool must use its cached price for ten minutes, exact to the second.
 #[test]
 fn a_metapool_forgets_its_cached_price_after_ten_minutes() {
     let cached = CachedPrice { value: e(18) * u(11) / u(10), updated: NOW.timestamp };
@@ -393,7 +399,8 @@ fn a_metapool_forgets_its_cached_price_after_ten_minutes() {
     assert_eq!(after.cached_price.unwrap().updated, NOW.timestamp + 601);
 }
 
-/// Through the base pool and back loses the fees of four steps, never gains; the base pool keeps its own balances.
+/// A trade through the base pool and back must lose the fees of four steps and never gain. The base pool must keep its
+/// balances.
 #[test]
 fn underlying_trades_leave_both_pools_as_their_steps_would() {
     let pool = metapool(None);
@@ -407,7 +414,7 @@ fn underlying_trades_leave_both_pools_as_their_steps_would() {
     let back = pool.with(&after).swap_underlying(&NOW, 2, 0, there.amount_out).unwrap();
     assert!(back.amount_out < amount);
     assert!(back.amount_out > amount * u(99) / u(100));
-    // between two coins of the base pool it is that pool's own swap
+    // A trade between two coins of the base pool equals a swap of the base pool.
     let inside = pool.swap_underlying(&NOW, 1, 2, amount).unwrap();
     assert_eq!(inside.amount_out, pool.base.state.swap(&NOW, 0, 1, amount).unwrap().amount_out);
 }
@@ -425,10 +432,11 @@ fn refusals_say_why() {
     assert_eq!(broken.swap(&NOW, 0, 1, e(18)).unwrap_err(), SwapError::Closed);
     let crypto = crypto_pool(Kind::TricryptoNg, 1_000_000, [100, 100, 100]);
     assert_eq!(crypto.swap(&NOW, 0, 3, e(18)).unwrap_err(), unknown(0, 3));
-    // a hundred times the pool is further than the contract goes
+    // A thousand times the pool's balance is beyond what the contract can compute.
     let far = crypto.balances[0] * u(1_000);
     assert!(matches!(crypto.swap(&NOW, 0, 1, far).unwrap_err(), SwapError::InsufficientLiquidity { .. }));
-    // a swap that leaves a share worth no more than it was is a loss to the contract, though it would pay
+    // The contract treats a swap that does not raise the share price as a loss and refuses it, although the swap would
+    // pay.
     let mut watched = crypto.clone();
     let unwatched = crypto::State { repricing: None, ..crypto };
     if let Some(repricing) = &mut watched.repricing {

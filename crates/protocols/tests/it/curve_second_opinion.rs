@@ -1,7 +1,9 @@
-//! Curve's pools beside a second implementation: the crate `curve-math`, another project's port of the same contracts' views.
+//! Compares Curve's pools with a second implementation: the crate `curve-math`, another project's port of the same
+//! contracts' views.
 //!
-//! No package holds the bytecode of most of these pools. What is compared is `get_dy`; what an `exchange` does otherwise (3pool takes its fee
-//! earlier, the lending pools keep a unit back or not) the recorded rows hold. Where the two would differ, and why, stands at each test.
+//! No package contains the bytecode of most of these pools. Only `get_dy` is compared. Recorded rows cover the
+//! differences of `exchange`: 3pool takes its fee earlier, and only some lending pools keep back a unit. Each test
+//! states where the two implementations would differ, and why.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -13,7 +15,7 @@ use braid_protocols::curve::stable::{
 use curve_math::Pool;
 
 const NOW: ExecutionBlock = ExecutionBlock { number: 20_000_000, timestamp: 1_700_000_000 };
-/// Pools of each kind, and trades in each of them.
+/// The number of pools of each kind, and of trades in each of them.
 const POOLS: usize = 700;
 const TRADES: usize = 44;
 
@@ -25,7 +27,7 @@ fn e(power: u64) -> U256 {
     u(10).pow(u(power))
 }
 
-/// SplitMix64: every run tries the same cases.
+/// A random number generator (SplitMix64). Every run tries the same cases.
 struct Random(u64);
 
 impl Random {
@@ -40,13 +42,13 @@ impl Random {
         low + self.word() % (high - low + 1)
     }
 
-    /// Every length equally likely.
+    /// Returns a number whose bit length is uniformly distributed.
     fn up_to_bits(&mut self, bits: u64) -> U256 {
         let length = self.between(1, bits.max(1)) as usize;
         (U256::from_limbs([self.word(), self.word(), self.word(), 0]) % (U256::ONE << length)).max(U256::ONE)
     }
 
-    /// Between two numbers, every magnitude equally likely.
+    /// Returns a number between two, with every magnitude equally likely.
     fn magnitude(&mut self, low: u64, high: u64) -> u64 {
         loop {
             let drawn: u64 = self.up_to_bits(64 - u64::from(high.leading_zeros())).to();
@@ -56,7 +58,7 @@ impl Random {
         }
     }
 
-    /// Two different coins of so many.
+    /// Returns two different coins of a number of coins.
     fn coins(&mut self, count: usize) -> (u8, u8) {
         let i = self.between(0, count as u64 - 1) as usize;
         let j = (i + self.between(1, count as u64 - 1) as usize) % count;
@@ -64,7 +66,7 @@ impl Random {
     }
 }
 
-/// What was compared.
+/// The compared trades.
 #[derive(Default)]
 struct Tally {
     paid: usize,
@@ -72,7 +74,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Both pay the same, or both nothing.
+    /// Both must pay the same, or both nothing.
     fn same(&mut self, ours: &Result<U256, SwapError>, theirs: Option<U256>, story: impl Fn() -> String) {
         match (ours, theirs) {
             (Ok(ours), Some(theirs)) if *ours == theirs => self.paid += 1,
@@ -88,13 +90,13 @@ impl Tally {
     }
 }
 
-/// A pool of two to four coins, from a thousand to ten billions, far from balance at times.
+/// Returns a pool of two to four coins, from a thousand to ten billion, sometimes far from balance.
 fn pool(random: &mut Random, coins: usize, rules: Rules, precision: u16, offpeg: u64) -> State {
     let size = random.magnitude(1_000, 10_000_000_000);
     let decimals: Vec<u64> = (0..coins).map(|_| [2, 6, 8, 18][random.between(0, 3) as usize]).collect();
     let balances = decimals.iter().map(|decimals| u(size) * u(random.between(20, 1_000)) * e(*decimals) / u(100));
     let balances = balances.collect();
-    // most coins are plain, some have a rate
+    // Most coins are plain, and some have a rate.
     let mut rate = |decimals: u64| match random.between(0, 3) {
         0 => e(36 - decimals) * u(random.between(900_000, 2_000_000)) / u(1_000_000) + U256::ONE,
         _ => e(36 - decimals),
@@ -119,7 +121,7 @@ fn rates_of(pool: &State) -> Vec<U256> {
     pool.rates.0.iter().map(rate).collect()
 }
 
-/// An amount of a coin, from a unit to ten times what the pool holds of it.
+/// Returns an amount of a coin, from one unit to ten times the pool's balance.
 fn amount(random: &mut Random, held: U256) -> U256 {
     random.up_to_bits((held * u(10)).bit_len() as u64)
 }
@@ -186,7 +188,8 @@ fn pools_of_the_template_say_what_a_second_implementation_says() {
     });
 }
 
-/// Aave's pools divide by one more (`x · n + 1`), which the crate leaves out: here ours does too. Their coins have no rates.
+/// Aave's pools divide by one more (`x · n + 1`), which the crate omits. The model omits it here too. The coins have no
+/// rates.
 #[test]
 fn aaves_pools_say_what_a_second_implementation_says() {
     let rules = Rules { product: ProductRule::TimesN, ..Rules::AAVE };
@@ -223,7 +226,7 @@ fn pools_of_the_next_generation_say_what_a_second_implementation_says() {
     });
 }
 
-/// The price of shares is worked out by the crate's own invariant, unless the pool remembers one.
+/// The price of the base pool's share is computed with the crate's own invariant, unless the pool caches one.
 #[test]
 fn metapools_say_what_a_second_implementation_says() {
     let (mut random, mut tally) = (Random(6), Tally::default());
@@ -254,7 +257,8 @@ fn metapools_say_what_a_second_implementation_says() {
     tally.tell("metapools");
 }
 
-/// A CryptoSwap pool of any shape that its contract can have, around a price of any size, in balance or far from it.
+/// Returns a CryptoSwap pool with any parameters that its contract allows, around a price of any size, in balance or
+/// far from it.
 fn crypto_pool(random: &mut Random, kind: Kind) -> crypto::State {
     let coins = kind.coins();
     let unit = 10_000 * (coins as u64).pow(coins as u32);
@@ -288,7 +292,7 @@ fn crypto_pool(random: &mut Random, kind: Kind) -> crypto::State {
             };
             pool.balances[coin] = amount / pool.precisions[coin];
         }
-        // some shapes have no invariant so far from balance: the pool could not be there
+        // Some parameters have no invariant so far from balance, so a pool cannot be in that state.
         if pool.balances[..coins].iter().all(|held| *held > u(1_000_000))
             && let Ok(d) = pool.invariant(&NOW)
         {

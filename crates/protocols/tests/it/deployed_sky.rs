@@ -1,4 +1,5 @@
-//! Maker's and Sky's own savings, and Spark's of dollars through Sky's exchange, where their code is at hand. See `docs/internals/protocols/vaults.md`.
+//! Tests of Maker's and Sky's savings and of Spark's vault of USDC through Sky's exchange, with their own code where it
+//! is available. See `docs/internals/protocols/vaults.md`.
 
 use alloy_primitives::{Address, B256, Bytes, U256, address, keccak256};
 use alloy_sol_types::{SolValue, sol};
@@ -39,7 +40,7 @@ fn what(name: &str) -> B256 {
 }
 
 impl World {
-    /// Maker's books and its dollar, of which there is enough.
+    /// Sets up Maker's vat and enough DAI.
     fn maker(&mut self, [vat, dai, join]: [&Bytes; 3]) {
         self.own(VAT, vat, &[]);
         self.own(DAI, dai, &U256::ONE.abi_encode());
@@ -49,7 +50,7 @@ impl World {
         self.send(DAI, &mintCall { to: OWNER, amount: U256::ONE << 110_usize });
     }
 
-    /// Sky's dollar and its savings, upon those books.
+    /// Sets up USDS and its savings on that vat.
     fn sky(&mut self, [usds, join, savings]: [&Bytes; 3]) {
         self.own(USDS, usds, &[]);
         self.own(USDS_JOIN, join, &(VAT, USDS).abi_encode());
@@ -59,7 +60,7 @@ impl World {
         }
     }
 
-    /// Another rate at times.
+    /// Changes the rate at times.
     fn file(&mut self, turn: usize, of: Address, name: &str) {
         if turn.is_multiple_of(12) {
             let to = self.rate();
@@ -124,7 +125,7 @@ fn sparks_own_dollars_pay_what_the_model_says() {
     world.fill(U256::from(300_000_000_000_000_u64));
     world.turns(50, |world, turn| {
         world.file(turn, SUSDS, "ssr");
-        // what the exchange has of either varies, and is little at times
+        // The exchange's balances of both vary and are sometimes small.
         let (dai, usdc) = (world.random.log_uniform_between(70, 95), world.random.log_uniform_between(30, 55));
         let slot = keccak256((EXCHANGE, U256::from(2)).abi_encode());
         world.chain.set_word(DAI, slot.into(), dai);

@@ -1,5 +1,6 @@
-//! Listed vaults' own code, where it is at hand: what the reader sees and what a trade pays at a later second, alone and after another of the
-//! same block, while rewards, rates and what lies in the vault change. See `docs/internals/protocols/vaults.md`.
+//! Tests of listed vaults with their own code where it is available: what the reader reads, and what a trade pays at a
+//! later timestamp, alone and after another in the same block, while rewards, rates and balances change. See
+//! `docs/internals/protocols/vaults.md`.
 
 use alloy_primitives::{Address, Bytes, U256, address, fixed_bytes, keccak256};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -60,15 +61,16 @@ const FACTORY: Address = Address::repeat_byte(0x72);
 const OTHER: Address = Address::repeat_byte(0x73);
 
 impl World {
-    /// Puts a contract's own code at an address.
+    /// Places a contract's own code at an address.
     pub fn own(&mut self, at: Address, code: &Bytes, arguments: &[u8]) {
         self.chain.construct(at, code, arguments);
     }
 
-    /// The same of code that lies behind a proxy: what its constructor shuts is opened, as it is in the proxy.
+    /// Places the implementation of a proxy directly at an address. Its constructor disables initialisation, so this
+    /// enables it again, as in the proxy's storage.
     pub fn proxied(&mut self, at: Address, code: &Bytes, arguments: &[u8], initialize: &impl SolCall) {
         self.own(at, code, arguments);
-        // keccak256("openzeppelin.storage.Initializable") - 1, its last byte zero (EIP-7201)
+        // keccak256("openzeppelin.storage.Initializable") - 1, with a last byte of zero (ERC-7201).
         let slot = fixed_bytes!("f0c57e16840df040f15088dc2f81fe391c3923bec73e23a9662efc9c229c6a00");
         self.chain.set_word(at, slot.into(), U256::ZERO);
         self.send(at, initialize);
@@ -78,7 +80,7 @@ impl World {
         self.chain.send(to, call).unwrap();
     }
 
-    /// Lets whoever sends everything do what a role allows.
+    /// Grants a role to the sender of all transactions.
     fn grant(&mut self, role: &str) {
         self.send(self.coins[1], &grantRoleCall { role: keccak256(role), account: OWNER });
     }
@@ -89,7 +91,7 @@ impl World {
         self.chain.set_balance(self.coins[0], to, held + amount);
     }
 
-    /// A rate of up to a tenth or so a year, by the second.
+    /// Returns a per-second rate of up to about a tenth a year, in ray.
     pub fn rate(&mut self) -> U256 {
         RAY + U256::from(self.random.below(3_000_000_000_000_000_000))
     }
@@ -105,7 +107,7 @@ fn ethenas_own_vault_pays_what_the_model_says() {
     world.turns(89, |world, turn| {
         if turn % 10 == 0 {
             let amount = world.random.log_uniform(85);
-            // not while another is vesting
+            // The contract refuses this while another reward is vesting.
             drop(world.chain.send(SUSDE, &transferInRewardsCall { amount }));
         }
     });
@@ -127,7 +129,7 @@ fn sparks_own_vault_pays_what_the_model_says() {
             world.send(SPETH, &setVsrCall { rate });
         }
         if turn % 8 == 0 {
-            // the rest is lent elsewhere
+            // The rest is lent elsewhere.
             let held = world.random.log_uniform_between(60, 80);
             world.chain.set_balance(WETH, SPETH, held);
             let cap = whole(500_000 + world.random.below(2_000_000));
@@ -141,7 +143,7 @@ fn sparks_own_vault_pays_what_the_model_says() {
 fn frax_ethers_own_vault_pays_what_the_model_says() {
     let Some([code]) = deployed::initcodes(["SfrxEth"]) else { return };
     let mut world = World::new(65, [FRXETH, SFRXETH]);
-    // its times have 32 bits
+    // The contract stores times in 32 bits.
     world.pause = 4 * DAY;
     world.own(SFRXETH, &code, &(FRXETH, U256::from(7 * DAY)).abi_encode());
     world.fill(whole(100_000));
@@ -179,7 +181,7 @@ fn frax_dollars_own_vault_pays_what_the_model_says() {
 fn resolvs_own_wrapper_pays_what_the_model_says() {
     let Some([inner, outer]) = deployed::initcodes(["StUSR", "WstUSR"]) else { return };
     let mut world = World::new(67, [USR, WSTUSR]);
-    // a coin that counts allowances
+    // A coin that counts allowances.
     let coin = (String::new(), String::new(), U256::from(18), OWNER, U256::ONE << 120_usize);
     world.chain.place(USR, "TokenAtSlot0", &coin.abi_encode_params());
     world.send(USR, &approveCall { spender: WSTUSR, amount: U256::MAX });
@@ -259,7 +261,7 @@ fn frankencoins_own_vault_pays_what_the_model_says() {
     world.fill(whole(180_000));
     world.turns(80, |world, turn| {
         if turn % 15 == 0 {
-            // a change that was proposed long ago: 24 bits of a rate and 40 of a time, above the one in force
+            // A change that was proposed long ago: 24 bits of a rate and 40 bits of a time, above the current ones.
             let rate = U256::from(1 + world.random.below(200_000));
             let word = world.chain.word(SAVINGS, U256::ZERO) & (U256::MAX >> 128_usize);
             world.chain.set_storage(SAVINGS, 0, word | (rate << 128_usize));
@@ -277,7 +279,7 @@ fn yearns_own_vault_pays_what_the_model_says() {
     let Some([code]) = deployed::initcodes(["YearnVaultV3"]) else { return };
     let mut world = World::new(71, [USG, SUSG]);
     world.own(OTHER, &code, &[]);
-    // the vault is a minimal proxy (EIP-1167), and a factory that takes no fee its maker
+    // The vault is a minimal proxy (EIP-1167). Its factory is a contract that takes no fee.
     let proxy = [&[0x36, 0x3d, 0x3d, 0x37, 0x3d, 0x3d, 0x3d, 0x36, 0x3d, 0x73], OTHER.as_slice(), &PROXY_END].concat();
     world.chain.set_code(SUSG, proxy.into());
     let (name, symbol, unlock) = (String::from("a"), String::from("b"), U256::from(7 * DAY));
@@ -285,7 +287,8 @@ fn yearns_own_vault_pays_what_the_model_says() {
     world.chain.set_code(FACTORY, vec![0x60, 0x40, 0x60, 0x00, 0xf3].into());
     world.chain.set_storage(SUSG, 3, U256::from_be_slice(FACTORY.as_slice()));
     world.chain.place(STRATEGY, "OzVaultWithOffset", &(USG, U256::ZERO).abi_encode());
-    // others in it, or what it is given while nobody is would be lost to the next
+    // Another account holds shares of the strategy. Otherwise assets given to it while nobody holds shares would be
+    // lost to the next depositor.
     world.send(STRATEGY, &depositCall { assets: whole(100_000), receiver: OTHER });
     world.send(SUSG, &Yearn::set_roleCall { account: OWNER, role: U256::from((1 << 14) - 1) });
     world.send(SUSG, &Yearn::set_deposit_limitCall { limit: U256::MAX });
@@ -309,5 +312,5 @@ fn yearns_own_vault_pays_what_the_model_says() {
     });
 }
 
-/// What of a minimal proxy follows the address.
+/// The part of a minimal proxy's code after the address.
 const PROXY_END: [u8; 15] = [0x5a, 0xf4, 0x3d, 0x82, 0x80, 0x3e, 0x90, 0x3d, 0x91, 0x60, 0x2b, 0x57, 0xfd, 0x5b, 0xf3];

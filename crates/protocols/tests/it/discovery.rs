@@ -1,4 +1,4 @@
-//! Factories, the pools that they announce, and announcements that no factory makes.
+//! Tests of factories, of the pools that they announce, and of announcements that do not come from a factory.
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256, keccak256};
 use alloy_sol_types::SolValue;
@@ -10,12 +10,12 @@ use crate::support::bytecode;
 const USDC: Address = address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
 const WETH: Address = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
 
-/// Hashes of creation code that mainnet's factories deploy pools with.
+/// Hashes of the creation code with which mainnet's factories deploy pools.
 const UNISWAP_PAIR: B256 = b256!("96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f");
 const SUSHISWAP_PAIR: B256 = b256!("e18a34eb0e04b04f7a0ac29a6e80748dca96319b42c54d679cb821dca90c6303");
 const POOL: B256 = b256!("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54");
 const PANCAKE_POOL: B256 = b256!("6ce8eb472fa82df5469c6ab6d485f17c3ad13c8cd7af59b3d4a8026c5ce0f7e2");
-/// Deploys the pools of PancakeSwap V3's factory.
+/// The contract that deploys the pools of PancakeSwap V3's factory.
 const PANCAKE_DEPLOYER: Address = address!("41ff9AA7e16B8B1a8a8dc4f0eFacd93D02d071c9");
 
 fn factory(product: Product) -> Address {
@@ -37,12 +37,12 @@ fn factories_deploy_well_known_pools_at_their_addresses() {
     for (product, salt, init_code_hash, pool) in known {
         assert_eq!(factory(product).create2(salt, init_code_hash), pool, "{product:?}");
     }
-    // PancakeSwap's factory leaves that to another contract
+    // PancakeSwap's factory deploys pools through another contract.
     let pool = address!("1ac1A8FEaAEa1900C4166dEEed0C11cC10669D36");
     assert_eq!(PANCAKE_DEPLOYER.create2(pool_salt(500), PANCAKE_POOL), pool);
 }
 
-/// What a step says of its pool's origin is what the proxy's own table says (`contracts/src/Pools.sol`).
+/// The origin of a pool in a step must be that of the proxy's table (`contracts/src/Pools.sol`).
 #[test]
 fn pools_are_vouched_for_by_the_factories_that_the_proxy_knows() {
     let pair = PoolState::UniswapV2(uniswap_v2::State { reserve0: 1, reserve1: 1, fee_bps: 30 });
@@ -106,7 +106,7 @@ fn every_product_of_the_list_knows_itself() {
         let record = product;
         assert_eq!(record.of_record(), *product);
         let announced = |product: &Product| !product.sources().is_empty();
-        // one announcement may speak for several products of a family, which are told apart when they are read
+        // One announcement may be shared by several products of a family, which are distinguished when they are read.
         let spoken_for = Product::named(product.family()).iter().any(announced) && record.fixed_pools().is_empty();
         let found = announced(product) || !record.fixed_pools().is_empty();
         assert!(found || spoken_for, "{product:?} is found some way");

@@ -1,5 +1,5 @@
-//! Fluid's pools against our stand-ins in an EVM, which are a second writing of the same rules in the deployed storage layout: no
-//! package holds the deployed code.
+//! Compares Fluid's pools with our stand-ins in an EVM. No package contains the deployed code, so these implement the
+//! same rules a second time, in the deployed storage layout.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::{SolValue, sol};
@@ -36,12 +36,13 @@ pub const LENDERS: [Address; 2] = [Address::repeat_byte(0x44), Address::repeat_b
 pub const DEPLOYER: Address = Address::repeat_byte(0x66);
 pub const START: u64 = 1_700_000_000;
 
-/// Worlds of forty turns each: a few, or with `LONG=1` so many that more than twenty thousand trades pay.
+/// The number of worlds, with forty turns each: a few, or with `LONG=1` enough for more than twenty thousand trades
+/// that pay.
 pub fn worlds(short: u64, long: u64) -> u64 {
     if std::env::var_os("LONG").is_some() { long } else { short }
 }
 
-/// A coefficient of so many bits above an exponent of eight.
+/// Packs a value as a coefficient of this many bits above an exponent of eight bits.
 pub fn pack(value: U256, coefficient_bits: usize) -> U256 {
     let exponent = value.bit_len().saturating_sub(coefficient_bits);
     ((value >> exponent) << 8) + U256::from(exponent)
@@ -51,7 +52,7 @@ pub fn word(fields: &[(usize, U256)]) -> U256 {
     fields.iter().fold(U256::ZERO, |word, (at, value)| word | (*value << *at))
 }
 
-/// A pool of random shape, what it is of, and whether another contract tells its centre.
+/// A pool with random parameters, its tokens, and the contract that supplies its centre price, if any.
 pub struct World {
     pub chain: Chain,
     pub random: Random,
@@ -59,7 +60,7 @@ pub struct World {
     pub tokens: [Address; 2],
     centre: U256,
     told: Option<Address>,
-    /// Reserves of the pool, about, in atomic units.
+    /// The approximate reserves of the pool, in atomic units.
     depth: [U256; 2],
     now: u64,
     /// Whether the contracts are Fluid's own.
@@ -79,12 +80,12 @@ impl World {
             [[6_u8, 8, 18][random.below(3) as usize], if ether { 18 } else { [6, 18][random.below(2) as usize] }];
         let kinds = if ether { 1 + 2 * random.below(2) } else { 1 + random.below(3) };
         let (collateral, debt) = (kinds & 1 == 1, kinds & 2 == 2);
-        // token 1 in token 0, both with twelve decimals
+        // Token 1 per token 0, both with twelve decimals.
         let centre = U256::from(10).pow(U256::from(27)) * U256::from(1 + random.below(2_000))
             / U256::from(1 + random.below(2_000));
         let whole = U256::from(1_000 + random.below(10_000_000));
         let other = whole * centre / U256::from(10).pow(U256::from(27)) + U256::ONE;
-        // the layer takes at most 2^80 of a token that it has nothing of
+        // The layer accepts at most 2^80 of a token of which it holds nothing.
         let depth = [whole * ten(decimals[0]), other * ten(decimals[1])];
         let excess = depth[0].max(depth[1]).bit_len().saturating_sub(78);
         let depth = depth.map(|depth| depth >> excess);
@@ -166,7 +167,7 @@ impl World {
         Pool { key: POOL.into(), product: Product::FluidDexT1, coins, state }
     }
 
-    /// Lets time pass, and the pool's keeper do something now and then.
+    /// Lets time pass, and sometimes lets the pool's keeper make changes.
     fn live(&mut self) {
         if let Some(told) = self.told.filter(|_| self.random.one_in(5)) {
             let price = self.centre * U256::from(995 + self.random.below(11)) / U256::from(1_000);
@@ -186,7 +187,7 @@ impl World {
         }
     }
 
-    /// What the stand-ins do not know: thresholds and a centre on their way to others.
+    /// Starts shifts of the thresholds and of the centre price, which the stand-ins do not implement.
     fn live_further(&mut self) {
         if self.random.one_in(10) {
             let second = self.chain.word(POOL, U256::ONE);
@@ -226,7 +227,7 @@ impl World {
         if self.tokens[usize::from(coin_in)] == ETHER { amount } else { U256::ZERO }
     }
 
-    /// Forty turns of a reading, some time and a trade, often with another on top of it.
+    /// Makes forty turns. Each reads the pool, lets time pass and makes a trade, often followed by another.
     pub fn trade(&mut self, all: &mut Turns) {
         for turn in 0..40 {
             self.live();
@@ -251,7 +252,7 @@ impl World {
         }
     }
 
-    /// The model and the contract say the same of one trade; what it pays.
+    /// Checks that model and contract agree on one trade, and returns what it pays.
     fn same(&mut self, pool: &Pool, before: &After, coin_in: u8, amount: U256) -> Option<U256> {
         let call = swap_in(coin_in, amount);
         let contract = self.chain.try_ether(POOL, &call, self.value(coin_in, amount)).ok();
@@ -264,7 +265,7 @@ impl World {
     }
 }
 
-/// What worlds' turns came to.
+/// The results of the turns.
 #[derive(Default)]
 pub struct Turns {
     paid: usize,
@@ -276,7 +277,7 @@ impl Turns {
     pub fn check(&self, what: &str) {
         let Self { paid, refused, second } = *self;
         println!("{what}: {paid} paid, {refused} refused, {second} paid after another");
-        // worlds begin off their centre and with tight limits: most trades are refused, by both alike
+        // Worlds begin away from their centre and with tight limits, so model and contract both refuse most trades.
         assert!(paid > refused / 4 && refused > 0 && second > 0);
     }
 }
@@ -289,7 +290,7 @@ fn ten(power: u8) -> U256 {
     U256::from(10).pow(U256::from(power))
 }
 
-/// Worlds in which the layer refuses dust because rounding books too little of what the pool brings.
+/// Worlds in which the layer refuses small amounts, because rounding credits too little of what the pool pays in.
 const REFUSED_DUST: [u64; 2] = [23, 43];
 
 #[test]
@@ -301,7 +302,7 @@ fn a_fluid_pool_pays_what_the_model_says() {
     all.check("Fluid DEX T1");
 }
 
-/// The curve is above what is paid, by no more than a thousandth, and says where the pool stops.
+/// The curve must be above what is paid, by at most a thousandth, and must end where the pool does.
 #[test]
 fn a_fluid_pools_curve_is_above_what_it_pays() {
     let mut checked = 0;
@@ -320,7 +321,7 @@ fn a_fluid_pools_curve_is_above_what_it_pays() {
                     .unwrap_or_else(|| panic!("seed {seed}: {amount} of coin {coin_in} trades, and has no curve"));
                 let (out, exact) = (direction.quote(f64::from(amount)).0, f64::from(swap.amount_out));
                 assert!(out >= exact * (1.0 - 1e-9), "{amount}: {exact} paid, {out} by the curve");
-                // twelve decimals cut what is small
+                // Twelve decimals truncate small amounts.
                 assert!(
                     out <= exact * 1.001 + 1e-3 * f64::from(world.depth[usize::from(1 - coin_in)]) * 1e-3,
                     "{amount}: {exact} paid, {out} by the curve"
@@ -332,7 +333,8 @@ fn a_fluid_pools_curve_is_above_what_it_pays() {
     assert!(checked > 100, "{checked}");
 }
 
-/// A share's years: what was paid and what was refused. `replace` may put other code under what was filled, by the asset and by what is stored.
+/// Trades with an fToken for some years, and returns how many trades paid and how many were refused. `replace` can put
+/// other code under the filled contracts; it gets the asset and the token that the layer stores.
 pub fn share(seed: u64, replace: impl FnOnce(&mut Chain, Address, Address, u64)) -> (usize, usize) {
     let mut random = Random::new(seed);
     let mut chain = Chain::new();
@@ -413,7 +415,7 @@ pub fn share(seed: u64, replace: impl FnOnce(&mut Chain, Address, Address, u64))
     (paid, refused)
 }
 
-/// A deposit or a redemption, kept; what it paid.
+/// Makes a deposit or a redemption that is kept, and returns what it paid.
 fn trade_share(chain: &mut Chain, coin_in: u8, amount: U256) -> Option<U256> {
     let done = if coin_in == 0 {
         chain.send(POOL, &depositCall { assets: amount, receiver: OWNER })

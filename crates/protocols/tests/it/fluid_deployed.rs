@@ -1,5 +1,6 @@
-//! Fluid's pools and shares against their own code, as the project's list of deployments has it: what our stand-ins filled goes on under
-//! the layer's proxy and its module, the pool, and the share. See `docs/internals/protocols/fluid.md`.
+//! Tests of Fluid's pools and fTokens with their own code, in the versions of the project's list of deployments. Our
+//! stand-ins fill the contracts. Then the code of the layer's proxy and its module, of the pool and of the fToken
+//! replaces theirs. See `docs/internals/protocols/fluid.md`.
 
 use alloy_primitives::{Address, Bytes, U256, address, keccak256};
 use alloy_sol_types::{SolValue, sol};
@@ -39,21 +40,23 @@ const MODULE: Address = address!("8bd91778fcF8bcF4e578710C9F5AD9bC852DC103");
 const SHIFT: Address = address!("4ECb836267b8b6473B34E244c82A6AA0749FFB9b");
 const ELSEWHERE: Address = Address::repeat_byte(0x77);
 
-/// The layer's proxy, with the module that operates, where the stand-in was, and the rates that it finds.
+/// Replaces the stand-in by the layer's proxy with the module that operates, and writes the interest rates in its
+/// format.
 fn place_layer(chain: &mut Chain, [proxy, module]: [&Bytes; 2], tokens: &[Address], highest: u64) {
     chain.construct(LIQUIDITY, proxy, &(OWNER, ELSEWHERE).abi_encode());
     chain.construct(MODULE, module, &[]);
     let selectors = vec![alloy_primitives::FixedBytes(<operateCall as alloy_sol_types::SolCall>::SELECTOR)];
     chain.send(LIQUIDITY, &addImplementationCall { implementation: MODULE, selectors }).unwrap();
     for token in tokens {
-        // the first version: at no use, at a kink, and at full use, in hundredths of a percent
+        // The first version of the rate data: at zero utilization, at the kink, and at full utilization, in basis
+        // points.
         let rates = [(0, 1), (4, highest / 100), (20, 8_000), (36, highest / 2), (52, highest)];
         let rates = word(&rates.map(|(at, value)| (at, U256::from(value))));
         chain.set_word(LIQUIDITY, keccak256((*token, U256::from(6)).abi_encode()).into(), rates);
     }
 }
 
-/// The slot of what the pool has of a token in the layer.
+/// Returns the storage slot of the pool's balance of a token in the layer.
 fn of_pool(mapping: u64, token: Address) -> alloy_primitives::B256 {
     keccak256((token, keccak256((POOL, U256::from(mapping)).abi_encode())).abi_encode())
 }
@@ -113,7 +116,7 @@ fn fluids_own_share_pays_what_the_model_says() {
     for seed in 0..worlds(12, 600) {
         let (some, others) = share(seed, |chain, asset, stored, highest| {
             place_layer(chain, [&proxy, &module], &[stored], highest);
-            // its constructor stores prices and names anew; nothing but dust of interest has come before
+            // The constructor writes prices and names again. Before it, there has been only negligible interest.
             let code = if stored == ETHER { &of_ether } else { &plain };
             chain.construct(POOL, code, &(LIQUIDITY, OWNER, asset).abi_encode());
         });

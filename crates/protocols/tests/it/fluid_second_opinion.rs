@@ -1,10 +1,13 @@
-//! Fluid's pools beside a second implementation: another project's library, which `contracts/fluid_second_opinion.mjs` has work out random swaps of
-//! collateral, of debt and of both. No package holds the bytecode.
+//! Compares Fluid's pools with a second implementation: another project's library, with which
+//! `contracts/fluid_second_opinion.mjs` computes random swaps in pools of collateral, of debt and of both. No package
+//! contains the bytecode.
 //!
-//! What is compared is what reserves pay, exact input and exact output, and where the reserves, the limits and the twentieth of the price end it.
-//! The library refuses earlier than the contract where one token has nearly run out (at 1/8,500 of the other, not at 1/10,000), and of an exact
-//! output that comes from both sides it forgets to ask whether the debt's has so much. Where Node.js or its
-//! package registry cannot be had, the test says so and does nothing.
+//! Exact inputs and exact outputs are compared, and where the reserves, the limits and the maximum price change of a
+//! twentieth refuse a swap. The library refuses earlier than the contract if one token has nearly run out (at 1/8,500
+//! of the other instead of 1/10,000). For an exact output that comes from both sides, it does not check whether the
+//! debt side has enough.
+//!
+//! Without Node.js or its package registry, the test prints that and does nothing.
 
 use std::{path::Path, process::Command};
 
@@ -15,7 +18,7 @@ use serde_json::Value;
 
 const AT: ExecutionBlock = ExecutionBlock { number: 1, timestamp: 1_760_000_000 };
 
-/// The worlds, or `None` with a plain message where they cannot be had.
+/// Returns the worlds. If they are not available, prints that and returns `None`.
 fn worlds() -> Option<Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/contracts/fluid_second_opinion.mjs");
     let key = keccak256(std::fs::read(&script).unwrap()).to_string();
@@ -56,7 +59,7 @@ fn pool(world: &Value) -> Snapshot {
             centre_price: number(&world["price"]),
             fees: Fees { fee_pips: u32::try_from(world["fee"].as_u64().unwrap()).unwrap(), revenue_cut_percent: 0 },
         },
-        // amounts are those of the arithmetic: nothing is scaled
+        // Amounts are those of the pool's arithmetic, so nothing is scaled.
         decimals: [12, 12],
         withdrawable: Some(limits("withdrawable")),
         borrowable: Some(limits("borrowable")),

@@ -1,5 +1,5 @@
-//! Gas that grows with what a swap does, measured in the EVM. What a whole step of the proxy costs is calibrated where the
-//! proxy is.
+//! Measures in the EVM how gas grows with the work of a swap. The gas of a complete step is calibrated with the proxy's
+//! tests.
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
@@ -7,10 +7,10 @@ use braid_protocols::uniswap_v3::gas::{SWAP_GAS_UNITS, TICK_GAS_UNITS, WORD_GAS_
 
 use crate::support::v3::{Code, Venue};
 
-/// Any block: these pools do not depend on it.
+/// Any block, since these pools do not depend on it.
 const NOW: ExecutionBlock = ExecutionBlock { number: 1, timestamp: 1_700_000_000 };
 
-/// A pool at price one whose storage has been written before, as that of a pool in use is.
+/// Returns a pool at price one whose storage has been written before, like that of a pool in use.
 fn used_pool(ranges: &[(i32, i32, u128)]) -> Venue {
     used_pool_of(Code::Uniswap, (3_000, 60), ranges)
 }
@@ -29,7 +29,7 @@ fn used_pool_of(code: Code, (fee_pips, tick_spacing): (u32, i32), ranges: &[(i32
     venue
 }
 
-/// Gas as measured and as the model's variable part has it, for amounts that go further and further.
+/// Returns the measured gas and the model's variable gas for larger and larger amounts.
 fn measure(venue: &mut Venue, amounts: impl Iterator<Item = u128>) -> Vec<(u64, u64)> {
     let rows = amounts.map(|amount_in| {
         let amount_in = U256::from(amount_in);
@@ -39,7 +39,7 @@ fn measure(venue: &mut Venue, amounts: impl Iterator<Item = u128>) -> Vec<(u64, 
     rows.collect()
 }
 
-/// How far the model's growth is from the measured one, between the shortest and the longest walk.
+/// Returns the relative error of the model's growth between the smallest and the largest amount.
 fn error_of_growth(rows: &[(u64, u64)]) -> f64 {
     let (first, last) = (rows[0], rows[rows.len() - 1]);
     let measured = (last.0 - first.0) as f64;
@@ -66,8 +66,9 @@ fn each_word_walked_through_costs_what_the_model_says() {
     assert!(error_of_growth(&rows).abs() < 0.07, "off by {}", error_of_growth(&rows));
 }
 
-/// The same pools by both codes, so that what the harness costs falls out: what PancakeSwap's swap costs more than Uniswap's is what
-/// the model says, with nothing crossed, ticks crossed and words walked through.
+/// Compares equal pools of both codes, so that the gas of the test harness cancels out. The additional gas of
+/// PancakeSwap's swap over Uniswap's must be the model's, without crossings, with crossed ticks and with bitmap words
+/// that are searched.
 #[test]
 fn pancakeswaps_pools_cost_more_than_uniswaps_by_what_the_model_says() {
     let ladder: Vec<_> =

@@ -1,4 +1,5 @@
-//! Reading of Curve's lending pools, from answers made up here: what is understood of a lender, and what is refused.
+//! Tests of how Curve's lending pools are read, with artificial answers: which lenders are accepted and which are
+//! refused.
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -57,12 +58,12 @@ fn e(power: u64) -> U256 {
     U256::from(10).pow(U256::from(power))
 }
 
-/// A million of each coin, as the chain has them.
+/// Returns a million of each coin, in atomic units.
 fn million(asset: Address) -> U256 {
     e(if asset == DAI { 24 } else { 12 })
 }
 
-/// A reserve of Aave's: 1.1 of what was one, at ten per cent, touched in this second.
+/// Returns a reserve of Aave with an index of 1.1 and a rate of 10 percent, updated at the current timestamp.
 fn reserve(asset: Address, flags: u64) -> Vec<u8> {
     let token = A_TOKENS[if asset == DAI { 0 } else { 1 + usize::from(asset != USDC) }];
     let mut words = [U256::ZERO; 12];
@@ -74,7 +75,7 @@ fn reserve(asset: Address, flags: u64) -> Vec<u8> {
     words.abi_encode()
 }
 
-/// What the chain says: a million of each coin lent at Aave; at Compound, shares of a fiftieth of a coin.
+/// Returns correct answers: a million of each coin lent at Aave, and shares worth a fiftieth of a coin at Compound.
 fn honest(call: &Call) -> Vec<u8> {
     let selector: [u8; 4] = call.data[..4].try_into().unwrap();
     let said = match selector {
@@ -91,7 +92,7 @@ fn honest(call: &Call) -> Vec<u8> {
             let coin = balancesCall::abi_decode(&call.data).unwrap().coin;
             million(if coin.is_zero() { DAI } else { USDC }) / U256::from(10) * U256::from(11) - U256::from(7)
         }
-        // fifty million shares of 8 decimals
+        // Fifty million shares with 8 decimals.
         First::balancesCall::SELECTOR => e(15) * U256::from(5),
         ACall::SELECTOR => U256::from(2_000),
         A_preciseCall::SELECTOR | initial_ACall::SELECTOR | future_ACall::SELECTOR => U256::from(200_000),
@@ -112,7 +113,7 @@ fn honest(call: &Call) -> Vec<u8> {
     said.abi_encode()
 }
 
-/// Reads a pool from what the chain says but for an odd answer.
+/// Reads a pool from correct answers, some of which `odd` replaces.
 fn read(pool: Address, odd: impl Fn(&Call) -> Option<Vec<u8>>) -> Result<State, String> {
     let record = Product::CurveStableswap;
     let pool = record.fixed_pools().into_iter().find(|listed| listed.key.contract == pool).unwrap();
@@ -129,7 +130,7 @@ fn read(pool: Address, odd: impl Fn(&Call) -> Option<Vec<u8>>) -> Result<State, 
     }
 }
 
-/// An answer to one call, of one contract if that is said.
+/// Replaces the answer to one call, of one contract or of all.
 fn odd<C: SolCall>(to: Option<Address>, said: Vec<u8>) -> impl Fn(&Call) -> Option<Vec<u8>> {
     move |call| (call.data[..4] == C::SELECTOR && to.is_none_or(|to| to == call.to)).then(|| said.clone())
 }
@@ -145,7 +146,8 @@ fn a_pool_at_aave_has_what_its_reserves_have_made_of_it() {
     let now = state.swap(&block(0, 1), 0, 1, amount).unwrap();
     let later = state.swap(&block(YEAR, 1), 0, 1, amount).unwrap();
     assert!(now > e(9) / U256::from(1_000) * U256::from(999) && now < e(9), "a thousand: {now}");
-    // a year's interest is ten per cent of all balances: as a state whose reserves say so from the first
+    // A year's interest is ten percent of all balances. The result must equal that of a state whose reserves already
+    // have that index.
     let mut grown = state.clone();
     for market in &mut grown.markets {
         let growth = market.growth.as_mut().unwrap();
@@ -191,8 +193,8 @@ fn a_share_at_compound_is_worth_what_the_next_block_makes_of_it() {
     let state = read(COMPOUND, |_| None).unwrap();
     let paid = |blocks: u64| state.swap(&block(12, blocks), 0, 1, e(21)).unwrap();
     assert!(paid(1) > e(9) / U256::from(1_000) * U256::from(999) && paid(1) < e(9), "a thousand: {}", paid(1));
-    // 0.6 of ten coins is borrowed at 10⁻⁸ a block, and of the interest nine tenths are the shares': a million blocks make each worth
-    // 1.0054 of what it was, as if the market had said so
+    // Of ten coins 0.6 are borrowed at 10⁻⁸ per block, and the shares earn nine tenths of the interest. After a million
+    // blocks each share is worth 1.0054 times as much. The result must equal that of a state with this exchange rate.
     let mut grown = state.clone();
     for rate in &mut grown.pool.rates.0 {
         let Rate::Compound(market) = rate else { panic!("{rate:?}") };

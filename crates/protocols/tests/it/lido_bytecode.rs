@@ -1,9 +1,9 @@
-//! Lido against its own code: the proxy, the kernel that it asks and the implementation, as they lay on mainnet in block 23,369,490,
-//! which a crate carries among its tests. The wrapper around stETH is our stand-in, since no package holds wstETH's code, or its own code where
-//! that is at hand.
+//! Compares Lido with its own code: the proxy, its kernel and the implementation as on mainnet in block 23,369,490,
+//! which a crate contains among its tests. The wrapper of stETH is our stand-in, since no package contains wstETH's
+//! code, or its own code if that is available.
 //!
-//! That implementation is the second. What came with the third, shares that vaults mint and a limit above its maximum, is held to the
-//! stand-in and to recorded numbers alone (`vault_bytecode.rs`, `vectors.rs`).
+//! The implementation is the second version. The additions of the third, shares that vaults mint and a limit above its
+//! maximum, are compared only with the stand-in and with recorded numbers (`vault_bytecode.rs`, `vectors.rs`).
 
 use alloy_primitives::{Address, Bytes, U256, address, keccak256};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -31,7 +31,8 @@ sol! {
     function unwrap(uint256 amount) external returns (uint256);
 }
 
-/// What stETH runs: itself, its implementation, the kernel that names it, and the kernel's.
+/// The contracts that stETH runs: itself, its implementation, the kernel that names it, and the kernel's
+/// implementation.
 const ACCOUNTS: [Address; 4] = [
     STETH,
     address!("17144556fd3424EDC8Fc8A4C940B2D04936d17eb"),
@@ -39,7 +40,7 @@ const ACCOUNTS: [Address; 4] = [
     address!("2b33CF282f867A7FF693A66e11B0FcC5552e4425"),
 ];
 
-/// A chain with what the crate has of Lido; `None` where it cannot be had.
+/// Returns a chain with the crate's state of Lido; `None` if it is not available.
 fn mainnet() -> Option<Chain> {
     let file = assets::of_crate("tycho-simulation", "0.315.0", "tests/assets/decoder/euler_hook_snapshot.json")?;
     let snapshot: Value = serde_json::from_slice(&file).unwrap();
@@ -55,24 +56,25 @@ fn mainnet() -> Option<Chain> {
     Some(chain)
 }
 
-/// Writes one of the words that stETH keeps by name.
+/// Writes one of the storage words that stETH stores under a name.
 fn set(chain: &mut Chain, name: &str, word: U256) {
     chain.set_word(STETH, keccak256(name).into(), word);
 }
 
-/// Other totals and limits, and a staker who has nothing yet.
+/// Sets random totals and limits, and a staker without a balance.
 fn words(random: &mut Random, chain: &mut Chain, number: u64, paused: bool) {
     chain.set_balance(STETH, OWNER, U256::ZERO);
     let mut ether = |bits| random.log_uniform_between(40, bits);
     set(chain, "lido.Lido.beaconBalance", ether(100));
     set(chain, "lido.Lido.bufferedEther", ether(90));
-    // what lies with validators that have not shown up yet
+    // The ether of validators that the beacon chain does not show yet.
     let (deposited, seen) = (random.below(500_000), random.below(400_000));
     set(chain, "lido.Lido.depositedValidators", U256::from(deposited.max(seen)));
     set(chain, "lido.Lido.beaconValidators", U256::from(seen));
     set(chain, "lido.StETH.totalShares", random.log_uniform_between(40, 100));
     set(chain, "lido.Pausable.activeFlag", U256::from(u8::from(!paused)));
-    // the last block and the limit then, the blocks that it grows back in, the maximum: 32, 96, 32 and 96 bits
+    // The last block and the limit then, the number of blocks in which it is restored, and the maximum, with 32, 96, 32
+    // and 96 bits.
     let last = if paused || random.below(20) == 0 { 0 } else { number - random.below(number.min(9_000)) };
     let most = if random.below(20) == 0 { U256::ZERO } else { random.log_uniform_between(50, 90) };
     let then = random.up_to(most);
@@ -86,8 +88,9 @@ fn pool(chain: &mut Chain, product: Product, address: Address, coins: [Address; 
     Pool { key: address.into(), product, coins: [TokenId(0), TokenId(1)].into_iter().collect(), state }
 }
 
-/// Stakes: the model and the contract say what the shares are then worth, or both refuse. What is left, where it paid. The contract also takes
-/// ether for nothing, and makes more shares than 128 bits count, as the third does not; the model takes neither, and no such stake is made.
+/// Stakes. The model must return the value of the new shares as the contract does, or both must refuse. Returns the
+/// state afterwards if the stake paid. The contract also accepts ether for no shares, and mints more shares than 128
+/// bits hold, which the third version does not. The model refuses both, so the test makes no such stakes.
 fn stake(chain: &mut Chain, pool: &Pool, before: &After, at: &ExecutionBlock, amount: U256) -> Option<After> {
     let model = pool.swap_after(at, before, 0, 1, amount);
     let says = match model {
@@ -105,7 +108,7 @@ fn stake(chain: &mut Chain, pool: &Pool, before: &After, at: &ExecutionBlock, am
     Some(swap.after)
 }
 
-/// Wraps (coin 0 in) or unwraps: the model and the contract say the same; what was paid.
+/// Wraps (coin 0 in) or unwraps. Checks that model and contract agree, and returns what was paid.
 fn through_wrapper(
     chain: &mut Chain,
     pool: &Pool,
@@ -161,12 +164,12 @@ fn differential(mut chain: Chain) {
         if held < U256::from(2) {
             continue;
         }
-        // a transfer to someone who has none
+        // A transfer to an account without a balance.
         let amount = random.up_to(held);
         let to = Address::left_padding_from(&(0xf000_0000_u64 + turn).to_be_bytes());
         chain.send(STETH, &transferCall { to, amount }).unwrap();
         assert_eq!(state.arrives(amount), Ok(chain.view(STETH, &balanceOfCall { owner: to })), "{amount}");
-        // into the wrapper, and out of it
+        // Wraps and unwraps.
         let amount = random.up_to(held - amount);
         let wrapped = through_wrapper(&mut chain, &wrapping, &left, &at, 0, amount);
         let some = random.up_to(wrapped);

@@ -1,5 +1,6 @@
-//! Listed vaults with rules of their own against our stand-ins in an EVM, which are a second writing of the same rules over the libraries that
-//! the deployed vaults use: what the reader sees, and what a trade pays at a later second, alone and after another of the same block.
+//! Compares listed vaults with special rules with our stand-ins in an EVM, which implement the same rules a second time
+//! with the libraries of the deployed vaults. The tests check what the reader reads, and what a trade pays at a later
+//! timestamp, alone and after another in the same block.
 
 pub mod aave;
 pub mod frankencoin;
@@ -46,23 +47,23 @@ pub const SFRXETH: Address = address!("aC3E018457B222d93114458476f3E3416Abbe38F"
 
 pub const DAY: u64 = 86_400;
 
-/// A vault on its chain, and what the turns count.
+/// A vault on its chain, with the counters of the turns.
 pub struct World {
     pub chain: Chain,
     pub random: Random,
     pub now: u64,
     pub coins: [Address; 2],
-    /// The longest pause, in seconds, which some turns come near: in the longest run the clock stays below 2106, where the seconds of
-    /// some contracts end.
+    /// The longest pause in seconds, which some turns nearly reach. Even in the longest run the clock stays below the
+    /// year 2106, where the 32-bit timestamps of some contracts end.
     pub pause: u64,
     paid: usize,
     refused: usize,
-    /// Paid by the chain and refused here.
+    /// Trades that the contract pays and the model refuses.
     cautious: usize,
 }
 
 impl World {
-    /// With the asset alone.
+    /// Creates a chain with only the asset.
     pub fn new(seed: u64, coins: [Address; 2]) -> Self {
         let chain = with_asset(coins[0]);
         Self {
@@ -88,7 +89,7 @@ impl World {
         self.chain.send(WSTUSR, &Resolv::initializeCall { asset: USR, staked: STUSR }).unwrap();
     }
 
-    /// A first deposit of whole units of the asset.
+    /// Makes a first deposit, in atomic units of the asset.
     pub fn fill(&mut self, assets: U256) {
         self.chain.send(self.coins[1], &depositCall { assets, receiver: OWNER }).unwrap();
     }
@@ -97,18 +98,18 @@ impl World {
         read(&mut self.chain, &discovered(Product::Erc4626, self.coins[1], self.coins))
     }
 
-    /// Whether the reader leaves the vault out.
+    /// Returns whether the reader excludes the vault.
     fn is_odd(&mut self) -> bool {
         let vault = discovered(Product::Erc4626, self.coins[1], self.coins);
         try_read_state(&mut self.chain, Product::Erc4626, &vault).is_err()
     }
 
-    /// The last amount that each side lets through, and one more.
+    /// Tries the largest amount that each side allows, and one unit more.
     pub fn around_limits(&mut self) {
         self.around(&[0, 1]);
     }
 
-    /// The same of deposits alone, where redemptions have no limit but what is there.
+    /// Tries the same only for deposits, where only the vault's balance limits redemptions.
     fn around_deposits(&mut self) {
         self.around(&[0]);
     }
@@ -121,7 +122,7 @@ impl World {
                 Err(SwapError::InsufficientLiquidity { consumed, .. }) => consumed,
                 other => panic!("no limit: {other:?}"),
             };
-            // below what may be asked for there can be less that is there
+            // The balance may be smaller than the limit on redemptions.
             let there = match pool.swap(&at, coin_in, 1 - coin_in, limit) {
                 Err(SwapError::InsufficientLiquidity { consumed, .. }) => consumed,
                 _ => limit,
@@ -138,7 +139,8 @@ impl World {
         ExecutionBlock { number: 1, timestamp: self.now }
     }
 
-    /// The model and the contract say the same of a trade with what is owned, or the model refuses one for which liquidity would have to come from elsewhere.
+    /// Checks that model and contract agree on a trade with the owner's balance. The exception is a trade that the
+    /// model refuses because its liquidity would have to come from elsewhere.
     fn try_trade(&mut self, pool: &Pool, before: &After, at: &ExecutionBlock, coin_in: u8, amount: U256) -> bool {
         let owned = self.chain.view(pool.key.contract, &balanceOfCall { owner: OWNER });
         if coin_in == 1 && amount > owned {
@@ -146,7 +148,7 @@ impl World {
         }
         let contract = amount_of(self.chain.try_data(pool.key.contract, vault_call(coin_in, amount).into()));
         let model = pool.swap_after(at, before, coin_in, 1 - coin_in, amount);
-        // what comes in on the way is not counted towards what may go out
+        // The model does not count assets that the route deposited before towards the limit of a later redemption.
         let limited = matches!(model, Err(SwapError::LimitExceeded { .. })) && *before != After::Unchanged;
         if contract.is_some() && (limited || matches!(model, Err(SwapError::InsufficientLiquidity { .. }))) {
             self.cautious += 1;
@@ -165,7 +167,8 @@ impl World {
         contract.is_some()
     }
 
-    /// Turns of one reading, some time, a trade of up to so many bits, and often another on top of it.
+    /// Makes turns. Each reads the vault, lets time pass and makes a trade of up to this many bits, often followed by
+    /// another.
     pub fn turns(&mut self, bits: u64, mut between: impl FnMut(&mut Self, usize)) {
         for turn in 0..trades(300) {
             between(self, turn);
@@ -250,7 +253,7 @@ fn a_cycle_of_frax_is_distributed_no_faster_than_the_cap() {
     let mut capped = 0;
     world.turns(86, |world, turn| {
         if turn % 4 == 0 {
-            // the reward of the next cycle, of which some are more than the cap lets through
+            // The reward of the next cycle, which sometimes exceeds the cap.
             let gain = world.random.log_uniform_between(60, 84);
             let held = world.chain.view(FRAX, &balanceOfCall { owner: SFRAX });
             world.chain.set_balance(FRAX, SFRAX, held + gain);
@@ -287,7 +290,8 @@ fn a_cycle_of_sfrxeth_streams_and_the_next_begins_with_a_deposit() {
         }
     });
     assert!(streamed > 10, "a reward streamed {streamed} times");
-    // what has streamed since a cycle began is not paid out before the next, however much of the shares asks
+    // Rewards that have streamed since a cycle began are not paid out before the next cycle, however many shares are
+    // redeemed.
     let held = world.chain.view(FRXETH, &balanceOfCall { owner: SFRXETH });
     world.chain.set_balance(FRXETH, SFRXETH, held + whole(1_000));
     world.pass(8 * DAY);

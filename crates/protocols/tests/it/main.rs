@@ -1,4 +1,5 @@
-//! What this crate computes, against the contracts' own bytecode in an EVM, and the laws that every pool obeys.
+//! Tests of this crate's arithmetic against the contracts' own bytecode in an EVM, and of the laws that every pool
+//! obeys.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,4 @@
-//! Reading and announcing of pools of many coins, from answers made up here.
+//! Tests of how pools of many coins are read and announced, with artificial answers.
 
 use alloy_primitives::{Address, B256, Bytes, Log, LogData, U256, address};
 use alloy_sol_types::{SolCall, SolEvent, SolValue, sol};
@@ -35,7 +35,7 @@ sol! {
 const POOL: Address = address!("1111111111111111111111111111111111111111");
 const A: Address = address!("2222222222222222222222222222222222222222");
 const B: Address = address!("3333333333333333333333333333333333333333");
-/// The first factory of weighted pools, and the third of composable stable ones.
+/// The first factory of weighted pools, and the third of composable stable pools.
 const WEIGHTED: Address = address!("8E9aa87E45e92bad84D5F8DD1bff34Fb92637dE9");
 const COMPOSABLE: Address = address!("dba127fBc23fb20F5929C546af220A991b5C6e01");
 const PROVIDER: Address = address!("4444444444444444444444444444444444444444");
@@ -74,7 +74,7 @@ fn announced(tokens: Vec<Address>) -> Discovered {
     Product::BalancerV2Weighted.discover(&log).unwrap()
 }
 
-/// What both kinds of pools answer.
+/// Returns the answers that both kinds of pools have in common.
 fn common(call: &Call, tokens: &[Address], balances: &[U256]) -> Option<Vec<u8>> {
     match call.data.get(..4)?.try_into().ok()? {
         getPoolIdCall::SELECTOR => Some(pool_id().abi_encode()),
@@ -119,7 +119,7 @@ fn a_weighted_pool_is_announced_read_and_followed() {
     assert_eq!(apply(B256::repeat_byte(9)), Freshness::Unaffected, "another pool's");
 }
 
-/// Anyone may register a contract that says what a weighted pool says.
+/// Anyone may register a contract that answers like a weighted pool, so the factory decides.
 #[test]
 fn a_pool_of_no_known_factory_is_left_out() {
     let (state, _) = read(&announced(vec![A, B]), |call| {
@@ -132,7 +132,8 @@ fn a_pool_of_no_known_factory_is_left_out() {
     assert!(state.unwrap_err().contains("factory"));
 }
 
-/// A composable pool's own token is the last of its coins; a remembered rate gives way to the provider's when it runs out.
+/// The last coin of a composable pool must be its own token. When a cached rate expires, the provider's rate must
+/// replace it.
 #[test]
 fn a_composable_pool_changes_rates_when_they_run_out() {
     let tokens = [A, POOL, B];
@@ -164,17 +165,18 @@ fn a_composable_pool_changes_rates_when_they_run_out() {
     let block = |timestamp| braid_primitives::ExecutionBlock { number: 1, timestamp };
     let paid = |timestamp| state.swap(&block(timestamp), None, 0, 1, e(9)).unwrap().amount_out;
     assert_eq!(paid(1), paid(1_000));
-    // each unit of coin 1 is worth more: fewer are paid
+    // Each unit of coin 1 is worth more, so fewer are paid.
     assert!(paid(1_001) < paid(1_000));
-    // its own token comes last, and says what it is worth
+    // The pool's own token comes last, and its value is modelled.
     assert_eq!(state.coins(), 3);
     let joined = state.swap(&block(1), None, 0, 2, e(9)).unwrap().amount_out;
     assert!((e(20)..e(21) * U256::from(2)).contains(&joined), "{joined}");
-    // what the coin has earned since is the holders', of which the protocol takes half: each share is worth more
+    // The coin's yield since then belongs to the holders, less the half that the protocol takes, so each share is worth
+    // more.
     assert!(state.swap(&block(1_001), None, 0, 2, e(9)).unwrap().amount_out < joined);
 }
 
-/// What the pool minted to the protocol, and what it will, changes what its own token is worth.
+/// The shares that the pool has minted and will mint to the protocol change the value of its own token.
 #[test]
 fn a_change_of_the_protocols_share_makes_a_composable_pool_stale() {
     let record = Product::BalancerV2ComposableStable;

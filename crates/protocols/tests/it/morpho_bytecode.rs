@@ -1,5 +1,7 @@
-//! Morpho's own code in an EVM: Morpho Blue and its adaptive curve under a MetaMorpho vault of release 1.0, or of 1.1 where its code is at hand, with
-//! others who lend, borrow, pay back and fail to, the protocol's fee, caps, and weeks at times. Every turn compares each market's interest and what the vault pays.
+//! Compares MetaMorpho vaults with Morpho's own code in an EVM: Morpho Blue and its adaptive interest rate model under
+//! a vault of release 1.0, or of 1.1 where its code is available. Others lend, borrow, repay and default; the
+//! protocol's fee and caps change; weeks pass at times. Every turn compares each market's interest and what the vault
+//! pays.
 
 use alloy_primitives::{Address, B256, Bytes, U256, keccak256};
 use alloy_sol_types::{SolValue, sol};
@@ -32,7 +34,7 @@ const ASSET: Address = Address::repeat_byte(0x11);
 const VAULT: Address = Address::repeat_byte(0x4d);
 const DAY: u64 = 86_400;
 
-/// A vault of four markets, of which one earns nothing.
+/// A vault of four markets, one of which earns nothing.
 struct World {
     chain: Chain,
     random: Random,
@@ -64,7 +66,7 @@ impl World {
         let queue = markets.iter().map(morpho::id).collect();
         chain.send(VAULT, &setSupplyQueueCall { queue }).unwrap();
         for owned in [VAULT, MORPHO_BLUE] {
-            // to somebody else, or the fees would be the taker's
+            // To another account, since the fees would otherwise go to the taker.
             chain.send(owned, &setFeeRecipientCall { recipient: Address::repeat_byte(0xfe) }).unwrap();
         }
         let tenths = |n: u64| U256::from(n) * U256::from(10).pow(U256::from(17));
@@ -77,7 +79,7 @@ impl World {
         Self { chain, random: Random::new(seed), markets, now, paid: 0, refused: 0, accrued: 0 }
     }
 
-    /// What others do: borrow, pay back, lend.
+    /// Makes the changes of other users: they borrow, repay and lend.
     fn live(&mut self) {
         let params = self.markets[self.random.below(3) as usize].clone();
         let (assets, shares, data) = (self.random.log_uniform_between(60, 90), U256::ZERO, Default::default());
@@ -94,7 +96,7 @@ impl World {
         }
     }
 
-    /// A part of what a market is owed is lost, as where a collateral falls short.
+    /// Removes a part of what a market is owed, as a bad debt does.
     fn lose(&mut self) {
         let params = &self.markets[self.random.below(3) as usize];
         let word = U256::from_be_bytes(keccak256((morpho::id(params), U256::from(3)).abi_encode()).0);
@@ -106,7 +108,7 @@ impl World {
         }
     }
 
-    /// Each market with interest, as the model has it and as Morpho writes it.
+    /// Compares each market with interest in the model with what Morpho stores.
     fn accrue(&mut self, pool: &Pool) {
         let PoolState::Metamorpho(vault) = &pool.state else { panic!("a vault") };
         for params in self.markets.clone() {
@@ -123,7 +125,7 @@ impl World {
         }
     }
 
-    /// The model and the contract say the same of a trade with what is owned; true where it pays.
+    /// Checks that model and contract agree on a trade with the owner's balance, and returns whether it pays.
     fn same(&mut self, pool: &Pool, before: &After, coin_in: u8, amount: U256) -> bool {
         let at = ExecutionBlock { number: 1, timestamp: self.now };
         let owned = self.chain.view(VAULT, &balanceOfCall { owner: OWNER });

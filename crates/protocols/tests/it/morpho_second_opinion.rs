@@ -1,8 +1,9 @@
-//! MetaMorpho and Vault V2 beside a second implementation: Morpho's own JavaScript library, which `contracts/morpho_second_opinion.mjs` has work
-//! out random vaults. No package holds the bytecode of either.
+//! Compares MetaMorpho and Vault V2 with a second implementation: Morpho's own JavaScript library, with which
+//! `contracts/morpho_second_opinion.mjs` computes random vaults. No package contains the bytecode of either.
 //!
-//! What is compared: interest of every market by the adaptive curve, losses, fees, what assets and shares convert to, months later too; the
-//! caps and the liquidity at which a trade is refused. Where Node.js or its package registry cannot be had, the tests say so and do nothing.
+//! Compared are the interest of every market by the adaptive curve, losses, fees, and conversions of assets and shares,
+//! also months later; and the caps and the liquidity at which a trade is refused. Without Node.js or its package
+//! registry, the tests print that and do nothing.
 
 use std::{path::Path, process::Command, sync::Arc, sync::OnceLock};
 
@@ -13,7 +14,7 @@ use braid_protocols::morpho::{Holding, Irm, Market, MetaMorpho, VaultV2, vault_v
 use braid_protocols::vault::EarlierTrades;
 use serde_json::Value;
 
-/// The worlds, or `None` with a plain message where they cannot be had.
+/// Returns the worlds. If they are not available, prints that and returns `None`.
 fn worlds() -> Option<&'static Value> {
     static WORLDS: OnceLock<Option<Value>> = OnceLock::new();
     let worlds = WORLDS.get_or_init(|| {
@@ -108,7 +109,7 @@ fn vault_v2(value: &Value) -> VaultV2 {
     }
 }
 
-/// What was compared.
+/// The compared trades.
 #[derive(Debug, Default)]
 struct Tally {
     paid: usize,
@@ -118,8 +119,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// A row of the library's beside ours. The library counts what lies in a market rounded down where a cap counts it rounded up: within a
-    /// unit for each market a deposit may be refused here already.
+    /// Compares a row of the library with our result. The library rounds a vault's assets in a market down where a cap
+    /// rounds them up. So within one unit for each market, the model may already refuse a deposit.
     fn judge(&mut self, row: &Value, ours: Result<U256, SwapError>, markets: usize, story: &str) {
         let (deposits, amount, out): (bool, U256, U256) =
             (row["deposits"].as_bool().unwrap(), number(&row["amount"]), number(&row["out"]));

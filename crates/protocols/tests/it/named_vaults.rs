@@ -1,4 +1,4 @@
-//! Vaults that are on no list, each at an address that nobody knows: what they are, their own answers tell.
+//! Tests of vaults that are on no list and at unknown addresses, whose rule is found by their own answers.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -27,19 +27,19 @@ sol! {
 
 const ASSET: Address = Address::repeat_byte(0x45);
 const VAULT: Address = Address::repeat_byte(0x46);
-/// A rate that has grown, and what it grows by in a second.
+/// A rate accumulator that has grown, and its growth per second.
 const RATE_RAY: u128 = 1_090_658_613_438_076_468_123_456_789;
 const GROWTH_RAY: u128 = 1_000_000_001_243_680_656_318_820_312;
 const WEEK: u64 = 7 * 86_400;
 
-/// The vault of a name on a chain, with a first deposit.
+/// Places the vault with this contract name on a chain, and makes a first deposit.
 fn placed(name: &str, arguments: &[u8]) -> Chain {
     let mut chain = with_asset(ASSET);
     chain.place(VAULT, name, arguments);
     filled(chain)
 }
 
-/// The same of one that stands behind a proxy, and is told then what it is.
+/// Does the same for a vault that is initialised by a call, as behind a proxy.
 fn told(name: &str, what: &impl SolCall) -> Chain {
     let mut chain = with_asset(ASSET);
     chain.place(VAULT, name, &[]);
@@ -56,7 +56,7 @@ fn whole(units: u64) -> U256 {
     U256::from(units) * U256::from(10).pow(U256::from(18))
 }
 
-/// Reads the vault, lets time pass and trades, both ways: the model and the contract say the same.
+/// Reads the vault, lets time pass and trades both ways. Model and contract must agree.
 fn pays_as_modelled(chain: &mut Chain, seed: u64, is_expected: impl Fn(&Accrual) -> bool) {
     let vault = discovered(Product::Erc4626, VAULT, [ASSET, VAULT]);
     let (mut random, mut now, mut paid) = (Random::new(seed), START, 0);
@@ -95,7 +95,8 @@ fn shares_of_what_lies_in_a_vault_are_told_whatever_the_library() {
     }
 }
 
-/// Read in the second in which the reward came, when there is an asset for each share and previews do not tell the virtual ones.
+/// The vault is read at the timestamp of the reward, when each share is worth one asset and the previews do not show
+/// the virtual shares. The period of the reward must be found all the same.
 #[test]
 fn a_reward_that_vests_is_told_with_its_period() {
     let mut chain = told("StandInStakedUsdf", &Falcon::initializeCall { asset: ASSET, period: WEEK as u32 });
@@ -124,7 +125,7 @@ fn a_reward_that_streams_is_told() {
     pays_as_modelled(&mut chain, 97, |accrual| matches!(accrual, Accrual::Streaming { .. }));
 }
 
-/// Spark's preview reverts above what lies in the vault, so that another view is asked, by which it pays.
+/// Spark's preview reverts above the vault's balance, so another view, by which the vault pays, must be called.
 #[test]
 fn a_rate_that_compounds_is_told() {
     let (chi, vsr, cap) = (RATE_RAY.try_into().unwrap(), U256::from(GROWTH_RAY), whole(1 << 40));
@@ -139,7 +140,8 @@ fn a_profit_that_unlocks_is_told() {
     pays_as_modelled(&mut chain, 95, |accrual| matches!(accrual, Accrual::Unlocking { .. }));
 }
 
-/// Of Ethena's vault the period is no answer of its own, and what it is held to is known for Ethena's address only.
+/// Ethena's vault has no view for the vesting period. The checks that replace it exist only for Ethena's address, so
+/// the vault must be refused here.
 #[test]
 fn a_vault_that_does_not_tell_all_of_its_rule_is_left_out_with_the_question() {
     let mut chain = with_asset(ASSET);

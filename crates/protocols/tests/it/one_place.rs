@@ -8,10 +8,10 @@ use std::{
 
 use braid_protocols::Product;
 
-/// The most files outside of a protocol's folder that may name it: the list of products is one.
+/// The maximum number of files outside of a protocol's folder that may name it. The list of products is one of them.
 const MOST: usize = 4;
 
-/// The source of a file without its tests and comments.
+/// Returns the source of a file without its tests and comments.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let own = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
@@ -32,7 +32,7 @@ fn sources(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a text has a word, which letters, digits and underscores do not continue to the left.
+/// Returns whether a text has a word that no letter, digit or underscore precedes.
 fn has(text: &str, word: &str) -> bool {
     let part = |before: &str| before.ends_with(|last: char| last.is_ascii_alphanumeric() || last == '_');
     text.match_indices(word).any(|(at, _)| !part(&text[..at]))
@@ -45,14 +45,15 @@ fn at_most_four_files_outside_of_a_protocols_folder_name_it() {
     for entry in fs::read_dir(&crates).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        // leaves out what is no part of the service
+        // Skips crates that are not part of the service.
         if path.join("src").is_dir() && !["devnet", "fuzz", "lab"].contains(&name.as_str()) {
             sources(&path.join("src"), &mut files);
         }
     }
     assert!(files.len() > 200, "{}", files.len());
     let folders = crates.join("protocols/src");
-    // a product's folder begins its id, or is its family; what names it is its id, its variant and the module
+    // The folder of a product is the beginning of its id, or its family. The names of a product are its id, its variant
+    // and its module.
     let mut words: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for product in Product::ALL {
         let of_id = |folder: &&str| folders.join(folder).is_dir();

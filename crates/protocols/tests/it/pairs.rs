@@ -1,4 +1,4 @@
-//! Pairs of Uniswap V2 and SushiSwap V2 against their own bytecode.
+//! Compares pairs of Uniswap V2 and SushiSwap V2 with their own bytecode.
 
 use alloy_primitives::{Address, U256};
 use alloy_sol_types::{SolEvent, sol};
@@ -20,7 +20,7 @@ sol! {
 const CASES: usize = 100_000;
 const SWAPS_PER_STATE: usize = 10;
 
-/// A real pair of two coins of ours, and the router whose library prices it.
+/// A real pair of two test coins, and the router whose library prices it.
 struct Venue {
     chain: Chain,
     coins: [Address; 2],
@@ -31,7 +31,7 @@ struct Venue {
     state: PoolState,
 }
 
-/// What the contracts did: the amount that the library gives and the reserves that the pair announces.
+/// The result of the contracts: the amount that the library returns and the reserves that the pair logs.
 type Outcome = Result<(U256, PoolState), Reason>;
 
 impl Venue {
@@ -57,7 +57,7 @@ impl Venue {
         Self { chain, coins, pair, router, harness, record, state }
     }
 
-    /// Gives the pair its reserves through its own `sync`, and follows its log.
+    /// Sets the pair's reserves with its own `sync`, and applies its log.
     fn set_reserves(&mut self, reserves: [u128; 2]) {
         for (coin, reserve) in self.coins.into_iter().zip(reserves) {
             self.chain.set_balance(coin, self.pair, U256::from(reserve));
@@ -73,7 +73,7 @@ impl Venue {
         state
     }
 
-    /// The way of the proxy: price by reserves, pay the pair, ask it for the amount.
+    /// Swaps as the proxy does: computes the amount from the reserves, pays the pair, and requests the amount.
     fn swap(&mut self, zero_for_one: bool, amount_in: U256) -> Outcome {
         let State { reserve0, reserve1, .. } = self.reserves();
         let (reserve_in, reserve_out) = if zero_for_one { (reserve0, reserve1) } else { (reserve1, reserve0) };
@@ -87,7 +87,7 @@ impl Venue {
         self.ask(zero_for_one, amount_in, amount_out).map(|after| (amount_out, after))
     }
 
-    /// Pays the pair and asks it for so much.
+    /// Pays the pair and requests an amount.
     fn ask(&mut self, zero_for_one: bool, amount_in: U256, amount_out: U256) -> Result<PoolState, Reason> {
         let call =
             swapPairCall { pair: self.pair, zeroForOne: zero_for_one, amountIn: amount_in, amountOut: amount_out };
@@ -99,7 +99,7 @@ impl Venue {
     }
 }
 
-/// Whether the reason that the contracts give is the one that the model names.
+/// Returns whether the contracts' reason is that of the model's error.
 fn agrees(error: &SwapError, reason: &str) -> bool {
     match error {
         SwapError::ZeroOutput => reason.ends_with("INSUFFICIENT_OUTPUT_AMOUNT"),
@@ -109,7 +109,7 @@ fn agrees(error: &SwapError, reason: &str) -> bool {
     }
 }
 
-/// Reserves of every size, some at the ends of their range.
+/// Returns a reserve of any size, sometimes at the ends of the range.
 fn random_reserve(random: &mut Random) -> u128 {
     match random.below(20) {
         0 => u128::from(random.below(4)),
@@ -118,7 +118,7 @@ fn random_reserve(random: &mut Random) -> u128 {
     }
 }
 
-/// Amounts from one wei to far past what a reserve may hold.
+/// Returns an amount from one wei to far more than a reserve may hold.
 fn random_amount(random: &mut Random, reserve_in: u128) -> U256 {
     match random.below(20) {
         0 => U256::from(1 + random.below(1_000)),

@@ -1,4 +1,4 @@
-//! Pools of Uniswap V3 and of PancakeSwap V3 against their own bytecode. SushiSwap V3 runs Uniswap's.
+//! Compares pools of Uniswap V3 and PancakeSwap V3 with their own bytecode. SushiSwap V3 runs Uniswap's.
 
 use alloy_primitives::U256;
 use braid_protocols::{After, Swap, SwapError, uniswap_v3::State};
@@ -9,18 +9,18 @@ use crate::support::{
     v3::{Code, Outcome, Venue},
 };
 
-/// A fee tier and how hard to try it.
+/// A fee tier, with the number of pools and swaps to try.
 struct Tier {
     code: Code,
     fee_pips: u32,
     tick_spacing: i32,
     pools: usize,
     swaps_per_pool: usize,
-    /// One swap in so many is far past the liquidity, and makes the contract walk through every word to the end.
+    /// One swap in this many far exceeds the liquidity, and makes the contract search every bitmap word to the end.
     past_the_end_one_in: u64,
 }
 
-/// What a batch of swaps showed.
+/// The results of a batch of swaps.
 #[derive(Debug, Default)]
 struct Tally {
     paid: usize,
@@ -42,7 +42,7 @@ fn differential(tier: &Tier, seed: u64) {
             let amount_in = random_amount(&mut random, &scales[usize::from(!zero_for_one)], tier.past_the_end_one_in);
             let contract = venue.try_swap(zero_for_one, amount_in);
             compare(&venue, zero_for_one, amount_in, &contract, &mut tally);
-            // now and then the swap stays, so that the next ones start where a swap ended
+            // Some swaps are kept, so that the next ones begin where a swap ended.
             if turn % 8 == 7 && contract.is_ok_and(|outcome| outcome.consumed == amount_in) {
                 venue.swap(zero_for_one, amount_in).unwrap();
                 scales = [true, false].map(|zero_for_one| Scale::of(venue.state(), zero_for_one));
@@ -55,7 +55,7 @@ fn differential(tier: &Tier, seed: u64) {
     assert!(tally.exhausted > 0 && tally.nothing_out > 0 && tally.refused > 0, "a kind of error is missing: {tally:?}");
 }
 
-/// The model says what the contract did, errors and the state afterwards included.
+/// The model must agree with the contract, including errors and the state afterwards.
 fn compare(venue: &Venue, zero_for_one: bool, amount_in: U256, contract: &Result<Outcome, Reason>, tally: &mut Tally) {
     let state = venue.state();
     let model = state.swap(zero_for_one, amount_in);
@@ -91,11 +91,11 @@ fn compare(venue: &Venue, zero_for_one: bool, amount_in: U256, contract: &Result
     );
 }
 
-/// Amounts that matter to a pool, as powers of two.
+/// The range of amounts that matter to a pool, as powers of two.
 struct Scale {
-    /// About the least that pays anything.
+    /// Approximately the smallest amount that pays anything.
     least_bits: u64,
-    /// About what takes the price out of where ticks lie close together, or ends the liquidity.
+    /// Approximately the amount that moves the price out of the densely placed ticks, or exhausts the liquidity.
     most_bits: u64,
 }
 
@@ -123,7 +123,7 @@ impl Scale {
     }
 }
 
-/// Amounts from one wei to far past the liquidity, weighted to where ticks are crossed.
+/// Returns an amount from one wei to far more than the liquidity, more often where ticks are crossed.
 fn random_amount(random: &mut Random, scale: &Scale, past_the_end_one_in: u64) -> U256 {
     if random.one_in(past_the_end_one_in) {
         return random.log_uniform(255);
@@ -214,7 +214,8 @@ fn pools_of_odd_fees_and_spacings_pay_what_the_model_says() {
     }
 }
 
-/// Its own factory allows other fees, and its pools keep a third of each for the protocol, which takes nothing from what a swap pays.
+/// PancakeSwap's own factory allows other fees, and its pools keep a third of each for the protocol. That does not
+/// change what a swap pays.
 #[test]
 fn pancakeswaps_pools_pay_what_the_model_says() {
     let long = std::env::var_os("LONG").is_some();

@@ -1,4 +1,4 @@
-//! Laws that every pool obeys, in every state.
+//! Laws that every pool obeys in every state.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,7 +21,7 @@ fn swap(pool: &Pool, zero_for_one: bool, amount_in: U256) -> Result<Swap, SwapEr
     pool.swap(&AT, coin_in, coin_out, amount_in)
 }
 
-/// The pool with a swap's changes written into its state.
+/// Returns the pool with a swap's state change applied.
 fn settled(pool: &Pool, after: &After) -> Pool {
     let state = match (&pool.state, after) {
         (PoolState::UniswapV2(state), After::UniswapV2(after)) => PoolState::UniswapV2(state.with(after)),
@@ -36,7 +36,7 @@ fn settled(pool: &Pool, after: &After) -> Pool {
     Pool { state, ..pool.clone() }
 }
 
-/// An amount of up to so many bits, every length equally likely.
+/// Generates an amount of up to this many bits, with every length equally likely.
 fn amount(bits: u32) -> impl Strategy<Value = U256> {
     (1..=bits, any::<[u64; 4]>()).prop_map(|(length, limbs)| {
         let length = length as usize;
@@ -51,7 +51,7 @@ fn pair() -> impl Strategy<Value = Pool> {
     })
 }
 
-/// A pool that positions could have made.
+/// Generates a pool that positions could have created.
 fn concentrated() -> impl Strategy<Value = Pool> {
     let tier = prop_oneof![Just((100, 1)), Just((500, 10)), Just((3_000, 60)), Just((10_000, 200)), Just((0, 5))];
     let position = (-40..40_i32, 1..40_i32, amount(90));
@@ -99,7 +99,8 @@ fn any_pool() -> impl Strategy<Value = Pool> {
     prop_oneof![pair(), concentrated()]
 }
 
-/// What the pool can hold of a coin: a reserve, or what its liquidity is worth on one side of the price, rounded up.
+/// Returns the maximum that the pool can hold of a coin: a reserve, or the value of its liquidity on one side of the
+/// price, rounded up.
 fn holdings(pool: &Pool, coin: usize) -> U256 {
     match &pool.state {
         PoolState::UniswapV2(state) => U256::from([state.reserve0, state.reserve1][coin]),
@@ -149,7 +150,7 @@ proptest! {
             prop_assert!(paid.as_ref().is_ok_and(|paid| paid.amount_out >= amount_out), "{asked}: {paid:?}");
         }
         if let Ok(paid) = swap(&pool, zero_for_one, amount_in) {
-            // a pair asks one more than the quotient, even where that divides evenly
+            // A pair requests one unit more than the quotient, even if the division has no remainder.
             prop_assert!(asked(paid.amount_out).unwrap() <= amount_in + U256::ONE);
         }
     }
@@ -218,7 +219,7 @@ proptest! {
         zero_for_one: bool,
         amount_in in amount(256),
     ) {
-        // each parameter from its own range or from anywhere
+        // Each parameter is either from its own range or any value.
         let (tick, fee_pips, tick_spacing, at_price) = (
             if likely.3[0] { likely.0 } else { parameters.0 },
             if likely.3[1] { likely.1 } else { parameters.1 },

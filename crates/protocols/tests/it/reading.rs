@@ -1,4 +1,4 @@
-//! What logs build up and what reads give is one and the same state.
+//! A state built from logs must equal the state that is read.
 
 use alloy_primitives::{Bytes, U256};
 use braid_protocols::{DecodeError, ReadProgress};
@@ -42,7 +42,7 @@ fn a_pool_of_spacing_one_is_read_to_its_last_tick() {
     assert_eq!(venue.state().ticks.len(), 10);
 }
 
-/// Reads a pool whose answers pass through `lie`, by round and position.
+/// Reads a pool with answers that `lie` may replace, by round and position.
 fn read_lied_to(
     venue: &mut Venue,
     lie: impl Fn(usize, usize, Option<Bytes>) -> Option<Bytes>,
@@ -60,7 +60,7 @@ fn read_lied_to(
     Ok(())
 }
 
-/// Replaces the 32-byte word at a position of an answer.
+/// Replaces a 32-byte word of an answer.
 fn with_word(answer: Option<Bytes>, word: usize, value: U256) -> Option<Bytes> {
     let mut bytes = answer?.to_vec();
     bytes[word * 32..][..32].copy_from_slice(&value.to_be_bytes::<32>());

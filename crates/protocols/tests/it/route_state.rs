@@ -1,5 +1,5 @@
-//! What a route did to a vault counts for a pool that asks what the vault's share is worth: it is priced by it, or refused, and never by what
-//! the vault said before.
+//! A route may change a vault whose share is a coin of a later pool that reads the vault's rate. Then the pool must be
+//! priced with the new rate or be refused, and never be priced with the old rate.
 
 use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
@@ -23,7 +23,7 @@ fn pool(contract: Address, product: Product, coins: [TokenId; 2], state: impl In
     Pool { key: contract.into(), product, coins: ArrayVec::from_iter(coins), state: state.into() }
 }
 
-/// A vault of a few hundred wei, whose rate each deposit moves by its rounding.
+/// Returns a vault of a few hundred wei, in which the rounding of each deposit changes the rate.
 fn small() -> erc4626::State {
     let (total_assets, total_shares) = (U256::from(1_003), U256::from(707));
     let (virtual_assets, virtual_shares) = (U256::ZERO, U256::ZERO);
@@ -31,7 +31,7 @@ fn small() -> erc4626::State {
     erc4626::State { conversion, accrual: Accrual::None, limits: Limits::NONE, form: None }
 }
 
-/// A pool of the vault's share and another token, which asks what the share is worth.
+/// Returns a pool of the vault's share and another token, which reads the share's rate.
 fn asking(rate: Rate) -> Pool {
     let pool_state = stable::State {
         balances: ArrayVec::from_iter([WAD * U256::from(1_000_000); 2]),
@@ -52,7 +52,7 @@ fn asking(rate: Rate) -> Pool {
     pool(Address::repeat_byte(0x22), Product::CurveStableswapNg, [SHARE, OTHER], std::sync::Arc::new(state))
 }
 
-/// What is known of a rate that the vault says, at a moment.
+/// Returns the rate of a vault that a pool reads, for the vault's state at one moment.
 fn said(vault: &erc4626::State) -> VaultRate {
     let (multiplier, whole_share, asset_scale) = (WAD, WAD, U256::ONE);
     VaultRate { multiplier, whole_share, asset_scale, address: VAULT, vault: *vault }
@@ -85,11 +85,11 @@ fn a_pool_that_asks_a_contract_that_is_not_modelled_is_refused_once_the_rate_mov
     let asks = asking(Rate::Fixed(WAD * U256::from(1_003) / U256::from(707)));
     assert!(RouteState::default().swap(&asks, &NOW, 0, 1, amount).is_ok(), "nothing moved yet");
     assert_eq!(after_a_deposit(&small()).swap(&asks, &NOW, 0, 1, amount), Err(SwapError::Closed));
-    // a vault at a fixed rate says the same after any deposit
+    // The rate of a vault with a fixed rate does not change with a deposit.
     let fixed = Conversion::Rate { rate: WAD * U256::from(3), one: WAD * U256::from(2) };
     let route = after_a_deposit(&erc4626::State { conversion: fixed, ..small() });
     assert!(route.swap(&asks, &NOW, 0, 1, amount).is_ok());
-    // decimals alone are nobody's answer
+    // A rate that contains only decimals does not come from a contract.
     let plain = asking(Rate::Fixed(WAD));
     assert!(after_a_deposit(&small()).swap(&plain, &NOW, 0, 1, amount).is_ok());
 }

@@ -1,5 +1,5 @@
-//! A certificate rests on sampled curves, so that no exact quote may be above one: random pools of every kind that is sampled, each
-//! asked at random amounts that were no samples.
+//! Certificates rely on sampled curves, so no exact quote may be above one. The test creates random pools of every kind
+//! that is sampled, and quotes random amounts that are not sample points.
 
 use alloy_primitives::{Address, B256, U256};
 use braid_primitives::{ExecutionBlock, TokenId};
@@ -18,15 +18,16 @@ use braid_protocols::{Pool, PoolState, Product};
 use crate::support::random::Random;
 
 const NOW: ExecutionBlock = ExecutionBlock { number: 20_000_000, timestamp: 1_700_000_000 };
-/// Amounts asked of each direction.
+/// The number of amounts for each direction.
 const AMOUNTS: usize = 24;
-/// How many times what its coins are worth in balance a pool may pay, or ask.
+/// The largest factor between a pool's price and that of its coins in balance.
 const FURTHEST: f64 = 2.0;
-/// How many units of its coarsest coin a pool's rounding may be off by.
+/// The rounding error that is allowed, in units of the pool's coarsest coin.
 const CRUMBS: f64 = 2.0;
-/// What the rounding of its invariant may shift, as a share of what it holds: far from balance that is many units.
+/// The allowed effect of the rounding of the invariant, as a share of the pool's balance. Far from balance that is many
+/// units.
 const OF_INVARIANT: f64 = 1e-10;
-/// What floating point may lose on the way through a curve.
+/// The allowed floating-point error of a curve.
 const FLOAT: f64 = 1e-12;
 
 fn u(value: u64) -> U256 {
@@ -37,7 +38,7 @@ fn e(power: u32) -> U256 {
     u(10).pow(u(u64::from(power)))
 }
 
-/// A number between two, evenly over the orders of magnitude.
+/// Returns a number between two, with every order of magnitude equally likely.
 fn spread(dice: &mut Random, low: f64, high: f64) -> f64 {
     let at = dice.below(1 << 53) as f64 / (1_u64 << 53) as f64;
     low * (high / low).powf(at)
@@ -77,7 +78,7 @@ fn metapool(dice: &mut Random) -> (Product, PoolState) {
     let total_supply = xp.sum::<U256>() * u(100) / u(103);
     let base = BasePool { total_supply, ..base };
     let mut pool = stable(dice, 2, false);
-    // the second coin is the base pool's share
+    // The second coin is the base pool's share.
     pool.balances[1] = base.total_supply / u(spread(dice, 2.0, 40.0) as u64);
     pool.balances[0] = pool.balances[1] * u(spread(dice, 20.0, 400.0) as u64) / u(100);
     pool.rates = Rates::fixed([e(18), e(18)]);
@@ -93,7 +94,7 @@ const CRYPTO: [(Product, Kind); 5] = [
     (Product::CurveTwocryptoNg, Kind::TwocryptoStable),
 ];
 
-/// A pool as it may stand between two moves of its price scale; `None` for balances that the contract would not take.
+/// Returns a pool between two adjustments of its price scale; `None` if the contract would refuse the balances.
 fn crypto(dice: &mut Random) -> Option<(Product, PoolState)> {
     let (product, kind) = CRYPTO[dice.below(5) as usize];
     let coins = kind.coins();
@@ -144,13 +145,13 @@ fn balancer(dice: &mut Random) -> (Product, PoolState) {
     (product, PoolState::BalancerV2(state.into()))
 }
 
-/// What a stable pool holds in all, 18 decimals of the common unit.
+/// Returns the sum of a stable pool's balances, in 18 decimals of the common unit.
 fn value(pool: &StablePool) -> U256 {
     let each = pool.balances.iter().zip(&pool.scaling_factors).map(|(balance, factor)| balance * factor / e(18));
     each.fold(U256::ZERO, |sum, value| sum + value)
 }
 
-/// The own token of a pool that earned some fees since the last join or exit.
+/// Returns the own token of a pool that has earned some fees since the last join or exit.
 fn own_token(dice: &mut Random, pool: &StablePool) -> OwnToken {
     let part = |percent: f64| value(pool) * U256::from(percent as u64) / u(100);
     OwnToken {
@@ -189,7 +190,8 @@ fn pool(dice: &mut Random) -> Pool {
     Pool { key: Address::ZERO.into(), product, coins: (0..coins as u32).map(TokenId).collect(), state }
 }
 
-/// What was seen of one product; how far above, of trades that take up to a third of what there is.
+/// The results for one product. `above` sums how far curves are above quotes, for trades of up to about a third of the
+/// pool's capacity.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     quotes: u32,
@@ -197,13 +199,13 @@ struct Seen {
     above: f64,
 }
 
-/// What an atomic unit of each coin is worth where the pool is in balance, in a common unit.
+/// Returns the value of an atomic unit of each coin in a common unit when the pool is in balance.
 fn worths(pool: &Pool) -> Vec<f64> {
     let of = |pool: &State| rates(pool).map(f64::from).collect::<Vec<f64>>();
     match &pool.state {
         PoolState::Curve(state) => match &state.model {
             Model::Stable(pool) => of(pool),
-            // the base pool's shares are worth about as much as the dollars
+            // The base pool's shares are worth about as much as the dollars.
             Model::Lending(lent) => lent.markets.iter().map(|market| f64::from(market.precision)).collect(),
             Model::Meta(meta) => of(&meta.pool).into_iter().chain(of(&meta.base.state)).collect(),
             Model::Crypto(pool) => {
@@ -237,7 +239,7 @@ fn no_random_pool_pays_more_than_its_sampled_curve() {
         let j = j as u8;
         let Some(curve) = PairCurve::of(&pool, [i.min(j), i.max(j)], &NOW) else { continue };
         let Some(direction) = curve.direction(u8::from(i > j)) else { continue };
-        // no pool that people trade in is further than that from what its coins are worth
+        // Pools that people trade in are not further from the prices of their coins.
         let worths = worths(&pool);
         let off = direction.spot() * worths[usize::from(j)] / worths[usize::from(i)];
         if !(1.0 / FURTHEST..FURTHEST).contains(&off) {
@@ -252,7 +254,7 @@ fn no_random_pool_pays_more_than_its_sampled_curve() {
             let Ok(swap) = pool.swap(&NOW, i, j, U256::from(amount)) else { continue };
             let paid = f64::from(swap.amount_out);
             let above = direction.quote(amount).0 / paid - 1.0;
-            // contracts round to units of any of their coins: of crumbs that is much
+            // Contracts round to units of any of their coins, which is much for small trades.
             let unit = worths.iter().copied().fold(0.0, f64::max) / worths[usize::from(j)];
             let crumb = (CRUMBS * unit + OF_INVARIANT * direction.capacity_out()) / paid;
             row.quotes += 1;

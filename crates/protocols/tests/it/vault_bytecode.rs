@@ -1,5 +1,6 @@
-//! Vaults and staked ether against contracts in an EVM: OpenZeppelin's, solmate's and solady's own vaults, and our stand-ins of those whose code
-//! no package holds, which are a second writing of the same rules; MetaMorpho's stands on Morpho Blue's own code.
+//! Compares vaults and staked ether with contracts in an EVM: OpenZeppelin's, solmate's and solady's own vaults, and
+//! our stand-ins of vaults whose code no package contains. The stand-ins implement the same rules a second time;
+//! MetaMorpho's uses Morpho Blue's own code.
 
 use alloy_primitives::{Address, B256, U256, address, keccak256};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -36,7 +37,7 @@ const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11")
 const WETH: Address = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
 const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
 const USDE: Address = address!("4c9EDD5852cd905f086C759E8383e09bff1E68B3");
-/// Vaults of the list.
+/// Listed vaults, and a MetaMorpho vault.
 const PUFETH: Address = address!("D9A442856C234a39a81a089C06451EBAa4306a72");
 const SDAI: Address = address!("83F20F44975D03b1b09e64809B757c47f942BEeA");
 const SUSDE: Address = address!("9D39A5DE30e57443BfF2A8307A4256c8797A3497");
@@ -44,7 +45,7 @@ const METAMORPHO: Address = Address::repeat_byte(0x4d);
 
 pub const START: u64 = 1_700_000_000;
 
-/// A few hundred turns, or with `LONG=1` thirty thousand: more than twenty thousand trades.
+/// The number of turns: a few hundred, or with `LONG=1` thirty thousand, which give more than twenty thousand trades.
 pub fn trades(short: usize) -> usize {
     if std::env::var_os("LONG").is_some() { 30_000 } else { short }
 }
@@ -62,7 +63,7 @@ pub fn discovered(product: Product, vault: Address, coins: [Address; 2]) -> Disc
     Discovered { key: vault.into(), product, coins: coins.to_vec(), fee_pips: 0, tick_spacing: 0 }
 }
 
-/// A pool as its product's reader sees it.
+/// Reads a pool with its product's reader.
 pub fn read(chain: &mut Chain, of: &Discovered) -> Pool {
     let state = read_state(chain, of.product, of);
     let coins = [braid_primitives::TokenId(0), braid_primitives::TokenId(1)].into_iter().collect();
@@ -73,7 +74,7 @@ pub fn amount_of(done: Result<Done, Reason>) -> Option<U256> {
     done.ok().map(|done| U256::from_be_slice(&done.output)).filter(|amount| !amount.is_zero())
 }
 
-/// What a vault's own code gives for a deposit (coin 0 in) or a redemption.
+/// Returns the calldata of a deposit (coin 0 in) or of a redemption.
 pub fn vault_call(coin_in: u8, amount: U256) -> Vec<u8> {
     if coin_in == 0 {
         depositCall { assets: amount, receiver: OWNER }.abi_encode()
@@ -82,7 +83,7 @@ pub fn vault_call(coin_in: u8, amount: U256) -> Vec<u8> {
     }
 }
 
-/// The model and the contract say the same of one trade; true where it pays.
+/// Checks that model and contract agree on one trade, and returns whether it pays.
 fn same(chain: &mut Chain, pool: &Pool, before: &After, at: &ExecutionBlock, coin_in: u8, amount: U256) -> bool {
     let contract = amount_of(chain.try_data(pool.key.contract, vault_call(coin_in, amount).into()));
     let model = pool.swap_after(at, before, coin_in, 1 - coin_in, amount);
@@ -94,7 +95,7 @@ fn same(chain: &mut Chain, pool: &Pool, before: &After, at: &ExecutionBlock, coi
     contract.is_some()
 }
 
-/// Where a library keeps the supply, and an owner's balance.
+/// The storage locations of the supply and of an owner's balance in a library.
 struct Words {
     supply: U256,
     balance: fn(Address) -> B256,
@@ -106,7 +107,7 @@ fn in_mapping(owner: Address, slot: u64) -> B256 {
 
 const OPENZEPPELIN: Words = Words { supply: U256::from_limbs([2, 0, 0, 0]), balance: |owner| in_mapping(owner, 0) };
 const SOLMATE: Words = Words { supply: U256::from_limbs([2, 0, 0, 0]), balance: |owner| in_mapping(owner, 3) };
-/// Source: `_TOTAL_SUPPLY_SLOT` and `_BALANCE_SLOT_SEED` of its `ERC20`.
+/// Solady's. Source: `_TOTAL_SUPPLY_SLOT` and `_BALANCE_SLOT_SEED` of its `ERC20`.
 const SOLADY: Words = Words {
     supply: U256::from_limbs([0x345c_df77_eb68_f44c, 0x05, 0, 0]),
     balance: |owner| keccak256([owner.as_slice(), &[0; 8], &[0x87, 0xa2, 0x11, 0xa2]].concat()),
@@ -128,7 +129,8 @@ fn code_differential(name: &str, words: &Words, offset: Option<u8>, virtual_shar
         let PoolState::Erc4626(state) = &pool.state else { panic!("a vault") };
         let Conversion::Ratio { virtual_shares: found, .. } = state.conversion else { panic!("a ratio") };
         if found != U256::from(virtual_shares) {
-            // a state in which two rules agree on the probe: either is right until the next reading
+            // In this state two rules give the same answers to the reader's test amounts. Either is right until the
+            // next reading.
             continue;
         }
         let at = ExecutionBlock { number: 2, timestamp: START };
@@ -136,7 +138,7 @@ fn code_differential(name: &str, words: &Words, offset: Option<u8>, virtual_shar
             let ok = same(&mut chain, &pool, &After::Unchanged, &at, coin_in, random.log_uniform(115));
             if ok { paid += 1 } else { refused += 1 }
         }
-        // a second trade after a first
+        // A second trade after a first.
         let first = random.log_uniform(100);
         let Ok(swap) = pool.swap(&at, 0, 1, first) else { continue };
         chain.send(PUFETH, &depositCall { assets: first, receiver: OWNER }).unwrap();
@@ -176,7 +178,7 @@ fn savings_follow_the_pot_through_time() {
     (0..trades(300) / 300).for_each(|world| savings(44 + world as u64));
 }
 
-/// Some decades of a pot.
+/// Trades with a savings vault for some decades.
 fn savings(seed: u64) {
     let mut random = Random::new(seed);
     let mut chain = with_asset(DAI);
@@ -197,7 +199,7 @@ fn savings(seed: u64) {
         let at = ExecutionBlock { number: 1, timestamp: now };
         let (coin_in, amount) = (u8::from(random.coin()), random.log_uniform(95));
         if same(&mut chain, &pool, &After::Unchanged, &at, coin_in, amount) {
-            // it stays, and writes the pot's rate
+            // The trade is kept, and writes the pot's rate.
             chain.send_data(SDAI, vault_call(coin_in, amount).into()).unwrap();
             let swap = pool.swap(&at, coin_in, 1 - coin_in, amount).unwrap();
             same(&mut chain, &pool, &swap.after, &at, 1 - coin_in, random.log_uniform(90));
@@ -250,7 +252,7 @@ fn lido_stakes_wraps_and_unwraps_as_the_model_says() {
         number += random.below(5);
         let at = ExecutionBlock { number, timestamp: START + 12 * number };
         chain.set_block(number, at.timestamp);
-        // staking: the worth of the shares, as the proxy asks for it
+        // Staking pays the value of the shares, as the proxy requests it.
         let amount = random.log_uniform(if turn % 4 == 0 { 78 } else { 68 });
         let model = stake.swap(&at, 0, 1, amount);
         match chain.send_ether(STETH, &submitCall { referral: Address::ZERO }, amount) {
@@ -258,7 +260,7 @@ fn lido_stakes_wraps_and_unwraps_as_the_model_says() {
                 let shares = U256::from_be_slice(&done.output);
                 let worth = chain.view(STETH, &getPooledEthBySharesCall { shares });
                 assert_eq!(model.as_ref().map(|swap| swap.amount_out).unwrap_or_default(), worth, "{amount}");
-                // and then wrapping in the same transaction, at the rate that staking left
+                // Then wraps in the same transaction, at the rate after the stake.
                 let before = model.map_or(After::Unchanged, |swap| swap.after);
                 for coin_in in [0, 1] {
                     let amount = random.log_uniform(75);
@@ -296,7 +298,7 @@ fn a_metamorpho_vault_accrues_supplies_and_withdraws_as_the_model_says() {
     assert!(paid > trades(300) / 3 && refused > 0);
 }
 
-/// Some years of a vault: how many trades were paid, and how many refused.
+/// Trades with a vault for some years, and returns how many trades were paid and how many refused.
 fn metamorpho(seed: u64) -> (usize, usize) {
     let mut random = Random::new(seed);
     let mut chain = with_asset(DAI);

@@ -1,6 +1,6 @@
-//! Vault V2 on Morpho Blue's own code in an EVM: our stand-ins of it and of MetaMorpho, a second writing of the same rules, or Morpho's own
-//! code of both where it is at hand.
-//! Trades that follow each other do so in one transaction, as in a route.
+//! Compares Vault V2 on Morpho Blue's own code in an EVM. The vault and MetaMorpho are our stand-ins, which implement
+//! the same rules a second time, or Morpho's own code where it is available. Trades that follow each other are made in
+//! one transaction, as in a route.
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -47,7 +47,7 @@ sol! {
     }
 }
 
-/// Multicall3 makes the trades of a transaction, and holds what they need.
+/// Multicall3, which makes the trades of a transaction and holds the tokens for them.
 const TRADER: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 const ASSET: Address = Address::repeat_byte(0x11);
 const VAULT: Address = Address::repeat_byte(0x22);
@@ -57,12 +57,12 @@ const METAMORPHO: Address = Address::repeat_byte(0x4d);
 const START: u64 = 1_700_000_000;
 const WAD: u128 = 1_000_000_000_000_000_000;
 
-/// Worlds of forty turns each: a few, or with `LONG=1` more than twenty thousand turns.
+/// The number of worlds, with forty turns each: a few, or with `LONG=1` enough for more than twenty thousand turns.
 fn worlds(short: u64) -> u64 {
     if std::env::var_os("LONG").is_some() { 600 } else { short }
 }
 
-/// Creation code of Morpho's own contracts.
+/// The creation code of Morpho's own contracts.
 struct Code {
     vault: Bytes,
     metamorpho: Bytes,
@@ -71,19 +71,19 @@ struct Code {
 }
 
 impl Code {
-    /// With the adapter of markets of a release; `None` where they are not at hand.
+    /// Returns the code with this release of the markets adapter; `None` if it is not available.
     fn with(adapter: &str) -> Option<Self> {
         let names = ["VaultV2", "MetaMorphoV1_1", adapter, "MorphoVaultV1Adapter"];
         deployed::initcodes(names).map(|[vault, metamorpho, markets, inner]| Self { vault, metamorpho, markets, inner })
     }
 
     fn place(&self, chain: &mut Chain) {
-        // the owner decides at once
+        // The timelock is zero.
         let args = (OWNER, MORPHO_BLUE, U256::ZERO, ASSET, String::new(), String::new());
         chain.construct(METAMORPHO, &self.metamorpho, &args.abi_encode_params());
         chain.construct(VAULT, &self.vault, &(OWNER, ASSET).abi_encode());
         chain.send(VAULT, &Own::setCuratorCall { curator: OWNER }).unwrap();
-        // the first release reads two of the three
+        // The constructor of the first release reads only two of the three arguments.
         chain.construct(MARKETS, &self.markets, &(VAULT, MORPHO_BLUE, ADAPTIVE_CURVE_IRM).abi_encode());
         chain.construct(INNER, &self.inner, &(VAULT, METAMORPHO).abi_encode());
     }
@@ -162,7 +162,7 @@ impl World {
         world
     }
 
-    /// The curator's decision, which Morpho's own vault wants to hear of first.
+    /// Makes a curator's change. Morpho's own vault requires that it is submitted first.
     fn decide<C: SolCall>(&mut self, call: C) {
         if self.own {
             self.chain.send(VAULT, &Own::submitCall { data: call.abi_encode().into() }).unwrap();
@@ -190,7 +190,7 @@ impl World {
         }
     }
 
-    /// The highest rate and both fees, which go to somebody else.
+    /// Sets the maximum rate and both fees, which another account receives.
     fn charge(&mut self, rate: u64, performance: U256, management: U256) {
         if self.own {
             let recipient = Address::repeat_byte(0xfe);
@@ -205,7 +205,7 @@ impl World {
         }
     }
 
-    /// Where deposits go from now on: a market, the MetaMorpho vault, or nowhere.
+    /// Sets the destination of new deposits: a market, the MetaMorpho vault, or none.
     fn choose(&mut self) {
         let (adapter, data) = match self.random.below(6) {
             0 => (Address::ZERO, Bytes::new()),
@@ -215,7 +215,7 @@ impl World {
         self.chain.send(VAULT, &setLiquidityAdapterAndDataCall { adapter, data }).unwrap();
     }
 
-    /// What others do: borrow, allocate, give.
+    /// Makes changes of others: borrows, allocations, gifts to the vault, and settings.
     fn live(&mut self) {
         if self.random.one_in(3) {
             let params = self.markets[self.random.below(4) as usize].clone();
@@ -253,7 +253,7 @@ impl World {
         Pool { key: VAULT.into(), product, coins, state }
     }
 
-    /// What trades pay that are made in one transaction; `None` from the first on that is refused.
+    /// Returns what trades pay in one transaction; `None` for those that are refused.
     fn together(&mut self, trades: &[(u8, U256)], keep: bool) -> Vec<Option<U256>> {
         let call = |(coin_in, amount): &(u8, U256)| {
             let data = if *coin_in == 0 {
@@ -292,7 +292,8 @@ fn differential(what: &str, code: Option<&Code>) {
             for (place, ((coin_in, amount), contract)) in trades.iter().zip(contract).enumerate() {
                 let model = pool.swap_after(&at, &before, *coin_in, 1 - *coin_in, *amount);
                 let got = model.as_ref().ok().map(|swap| swap.amount_out);
-                // a deposit of crumbs pays no share and is kept by the contract: nobody is quoted that, nor anything after it
+                // The contract accepts a tiny deposit that pays no share. The model does not quote it, nor any trade
+                // after it.
                 if model == Err(SwapError::ZeroOutput) {
                     assert!(contract.is_none());
                     break;
@@ -335,7 +336,7 @@ fn morphos_own_vault_v2_pays_what_the_model_says() {
     }
 }
 
-/// What the curve says can be traded is what the vault trades.
+/// The curve must end where the vault refuses.
 #[test]
 fn a_vault_v2s_curve_ends_where_the_vault_refuses() {
     let mut checked = 0;
@@ -354,7 +355,7 @@ fn a_vault_v2s_curve_ends_where_the_vault_refuses() {
             };
             let most = direction.capacity_in();
             let amount = |share: f64| U256::from((most * share) as u128);
-            // above that the curve ends for every vault
+            // Above that size the curve of every vault ends.
             if most < 1e28 {
                 assert!(pool.swap(&at, coin_in, 1 - coin_in, amount(1.001)).is_err(), "seed {seed} coin {coin_in}");
             }

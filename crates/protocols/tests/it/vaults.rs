@@ -1,4 +1,4 @@
-//! ERC-4626 vaults and Lido: what time does to them, and the laws that they obey.
+//! Tests of ERC-4626 vaults and Lido: their changes over time, and the laws that they obey.
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -30,7 +30,7 @@ sol! {
     function rewardsCycleEnd() external view returns (uint32);
 }
 
-/// A listed vault as its reader sees it, where each question is answered by a number, or with a revert.
+/// Reads a listed vault with a number or a revert as the answer to each call.
 fn answered(coins: [Address; 2], number: impl Fn(&Call) -> Option<U256>) -> State {
     let [asset, address] = coins;
     let found = Discovered {
@@ -52,7 +52,7 @@ fn answered(coins: [Address; 2], number: impl Fn(&Call) -> Option<U256>) -> Stat
     *state
 }
 
-/// The amount that a preview is asked of.
+/// Returns the amount of a preview call.
 fn asked(call: &Call) -> U256 {
     U256::from_be_slice(&call.data[4..])
 }
@@ -77,7 +77,7 @@ fn ratio(total_assets: U256, total_shares: U256) -> Conversion {
 
 #[test]
 fn savings_compound_every_second() {
-    // 0.0000001% in a second, from a rate of one
+    // 0.0000001% per second, starting from a rate of one.
     let per_second_ray = RAY + RAY / U256::from(1_000_000_000_u64);
     let savings = vault(Conversion::Rate { rate: RAY, one: RAY }, Accrual::Compounding { per_second_ray, since: 100 });
     let worth = |now| savings.redeem(&at(now), units(1_000_000_000)).unwrap().0;
@@ -94,7 +94,7 @@ fn simple_interest_is_rounded_as_its_contract_rounds() {
         let accrual = Accrual::Simple { interest_ray, period_seconds, since: 100, rounding };
         vault(Conversion::Rate { rate, one: RAY }, accrual).redeem(&at(now), RAY).unwrap().0 - rate
     };
-    // one and a half more after a period, and nothing for a part of one
+    // One and a half more after a full period, and nothing after a part of it.
     assert_eq!(worth(Rounding::Down, 10, 110), U256::from(1));
     assert_eq!(worth(Rounding::Nearest, 10, 110), U256::from(2));
     assert_eq!(worth(Rounding::Nearest, 10, 109), U256::ZERO);
@@ -120,7 +120,7 @@ fn a_streamed_reward_comes_on_top_of_what_is_stored() {
 fn a_performance_fee_dilutes_by_its_share_of_the_gain() {
     let fee = Accrual::PerformanceFee { last_total_assets: units(100), fee_wad: WAD / U256::from(10) };
     let vault = vault(ratio(units(200), units(100)), fee);
-    // of a gain of 100 the fee takes 10, paid in shares: 100 old shares stand for 190
+    // Of a gain of 100 the fee takes 10, paid in shares, so 100 old shares are worth 190.
     assert_eq!(vault.preview_redeem(&NOW, units(100)).unwrap(), units(190));
 }
 
@@ -155,11 +155,11 @@ fn sparks_vault_is_read_though_it_previews_no_more_than_it_has_and_its_cap_is_us
             convertToAssetsCall::SELECTOR => asked(call) * chi / RAY,
             chiCall::SELECTOR => chi,
             vsrCall::SELECTOR => RAY + RAY / U256::from(1_000_000_000_u64),
-            // `previewRedeem` of more than lies there
+            // The `previewRedeem` of more than the vault's balance.
             _ => return None,
         })
     });
-    // 1,250 earn 0.00125 in a thousand seconds
+    // 1,250 earn 0.00125 in a thousand seconds.
     let later = at(NOW.timestamp + 1_000);
     assert!(state.deposit(&NOW, units(750)).is_ok() && state.deposit(&later, units(750)).is_err());
     let earned = units(1_250) / U256::from(1_000_000);
@@ -174,7 +174,7 @@ fn no_more_of_frax_ether_is_redeemed_than_is_stored_until_the_reward_is() {
     let read = |ends: u64| {
         answered(coins, |call| {
             Some(match call.data[..4].try_into().unwrap() {
-                // ninety stored, and half of a reward of twenty has come, or all of one of ten
+                // Ninety are stored. Half of a reward of twenty has arrived, or all of a reward of ten.
                 totalAssetsCall::SELECTOR => units(100),
                 totalSupplyCall::SELECTOR => units(100),
                 balanceOfCall::SELECTOR => units(200),
@@ -292,7 +292,7 @@ proptest! {
     fn more_into_a_vault_never_gives_less(conversion in any_conversion(96), a in amount(90), b in amount(90)) {
         let vault = vault(conversion, Accrual::None);
         let (less, more) = (a.min(b), a.max(b));
-        // a price of nothing reverts, for every amount
+        // A price of zero reverts for every amount.
         let bought = |amount| vault.preview_deposit(&NOW, amount).unwrap_or_default();
         prop_assert!(bought(less) <= bought(more));
         prop_assert!(vault.preview_redeem(&NOW, less).unwrap() <= vault.preview_redeem(&NOW, more).unwrap());

@@ -1,4 +1,4 @@
-//! Wrapped ether against its own code, as deployed on mainnet.
+//! Compares wrapped ether with its own code as deployed on mainnet.
 
 use alloy_primitives::U256;
 use alloy_sol_types::sol;
@@ -17,7 +17,7 @@ sol! {
     function totalSupply() external view returns (uint256);
 }
 
-/// Some hundreds of trades each way, or with `LONG=1` more than twenty thousand.
+/// The number of turns: some hundreds of trades each way, or with `LONG=1` more than twenty thousand.
 fn turns() -> usize {
     if std::env::var_os("LONG").is_some() { 20_100 } else { 300 }
 }
@@ -38,7 +38,7 @@ fn wrapped_ether_pays_what_the_model_says() {
     let mut held = U256::ZERO;
     let (mut wrapped, mut unwrapped, mut refused) = (0, 0, 0);
     for turn in 0..turns() {
-        // the words after one trade are the next one's
+        // The state after one trade is that before the next.
         let amount = random.log_uniform(84).max(U256::ONE);
         let swap = pool.swap(&at, 0, 1, amount).unwrap();
         chain.send_ether(WETH, &depositCall {}, amount).unwrap();
@@ -50,12 +50,12 @@ fn wrapped_ether_pays_what_the_model_says() {
         match chain.send(WETH, &withdrawCall { amount }) {
             Ok(_) => {
                 held -= swap.amount_out;
-                // its supply is the ether that it holds
+                // Its supply equals the ether that it holds.
                 assert_eq!(chain.view(WETH, &totalSupplyCall {}), held, "turn {turn}: {amount}");
                 assert_eq!(chain.view(WETH, &balanceOfCall { owner: OWNER }), held, "turn {turn}: {amount}");
                 unwrapped += 1;
             }
-            // more than there is
+            // The amount exceeds the supply.
             Err(_) => {
                 assert!(amount > held, "turn {turn}: {amount} of {held}");
                 refused += 1;

@@ -30,7 +30,7 @@ fn answer(steps: &[Value], outputs: &[(&str, &str, &str)]) -> Value {
         "certificate": {"gap_bps": 0.4278741322958068, "pools_covered": 178}})
 }
 
-/// Returns a split that merges: 60 by way of B, 40 straight to C.
+/// Returns a split that merges: 60 through B, and 40 directly to C.
 fn merging() -> Value {
     let steps = [step(A, B, "60", "30"), step(A, C, "40", "20"), step(B, C, "30", "60")];
     answer(&steps, &[(C, "80", "2")])

@@ -1,5 +1,5 @@
-//! Markets whose pools stand apart in price, in the ways in which mainnet disturbs a market: no simpler router pays more, and none is
-//! beyond the certificate.
+//! Tests on markets whose pools differ in price in the ways that occur on mainnet. No simpler router may pay more, and
+//! none may exceed the certificate.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ fn pair(coins: (usize, usize), depth: f64, tilt: f64) -> Sketch {
     Sketch { coins, depth, tilt, concentrated: false, fee: 3000 }
 }
 
-/// What a route is worth net of gas, and gross, in wei.
+/// Returns the value of a route net of gas, and gross, in wei.
 fn worth(prepared: &Prepared, request: &Request, route: &Route) -> (f64, f64) {
     let gross = prepared.value_wei(request.outputs[0].0, route.amounts_out[0]).unwrap();
     (gross - route.gas_units() as f64 * request.gas_price_wei as f64, gross)
 }
 
-/// Solves, and holds the answer against every simple plan; gives its steps and its gap.
+/// Solves a request and compares the result with every simple plan. Returns the route and its gap.
 fn held(sketches: &[Sketch], request: &Request) -> Result<Option<(Route, f64)>, TestCaseError> {
     let prepared = Prepared::new(market(TOKENS, sketches));
     let Ok(solution) = solve(&prepared, request) else { return Ok(None) };
-    // Without a reference price of the output nothing can be compared.
+    // Without a reference price of the output there is nothing to compare.
     let Ok(certificate) = solution.certificate else { return Ok(None) };
     prop_assert_eq!(usize::try_from(certificate.pools_covered).unwrap(), sketches.len(), "every pool is covered");
     let (net, gross) = worth(&prepared, request, &solution.route);
@@ -35,7 +35,7 @@ fn held(sketches: &[Sketch], request: &Request) -> Result<Option<(Route, f64)>, 
     for plan in SimplePlan::ALL {
         let Some(route) = plan.route(&prepared, request) else { continue };
         let (other, _) = worth(&prepared, request, &route);
-        // Beside a hundredth of a basis point, some wei of rounding.
+        // A tolerance of a hundredth of a basis point and some wei of rounding.
         prop_assert!(other <= net + 1e-6 * gross.abs() + 1e4, "{plan:?} is worth {other}, ours {net}");
         prop_assert!(other <= bound + 1e-12 * bound + 2.0, "{plan:?} is worth {other}, the bound is {bound}");
     }
@@ -46,14 +46,15 @@ fn ether(amount: f64) -> U256 {
     U256::from(amount * 1e18)
 }
 
-/// A calm market: three hubs that trade with each other by two pools each, and two tokens that hang on two of these.
+/// Returns a calm market: three hubs that trade with each other in two pools each, and two tokens that each trade
+/// against two hubs.
 fn calm() -> Vec<Sketch> {
     let hubs =
         [(0, 1), (0, 2), (1, 2)].into_iter().flat_map(|ends| [pair(ends, 3_000.0, 1.0), pair(ends, 800.0, 1.001)]);
     hubs.chain([(0, 3), (1, 3), (0, 4), (2, 4)].map(|ends| pair(ends, 200.0, 0.999))).collect()
 }
 
-/// Asks for trades of all sizes between tokens of a market.
+/// Tries trades of all sizes between tokens of a market.
 fn asked(sketches: &[Sketch]) {
     for (from, to) in [(0, 1), (1, 0), (1, 2), (3, 4), (4, 1)] {
         for amount in [0.01, 0.3, 10.0, 300.0, 9_000.0] {
@@ -65,7 +66,7 @@ fn asked(sketches: &[Sketch]) {
     }
 }
 
-/// Two pools that nobody traded with for a while.
+/// Returns a market with two pools that have not been traded in for a while.
 fn stale() -> Vec<Sketch> {
     let mut sketches = calm();
     sketches[1].tilt = 1.04;
@@ -73,7 +74,7 @@ fn stale() -> Vec<Sketch> {
     sketches
 }
 
-/// Two pools of tokens whose balances changed by themselves.
+/// Returns a market with two pools of tokens whose balances changed without a trade.
 fn rebased() -> Vec<Sketch> {
     let mut sketches = calm();
     sketches[6].tilt = 2.0;
@@ -81,7 +82,7 @@ fn rebased() -> Vec<Sketch> {
     sketches
 }
 
-/// A hub of which half of the pools have followed a move of the price.
+/// Returns a market in which half of a hub's pools have followed a price move.
 fn shocked() -> Vec<Sketch> {
     let mut sketches = calm();
     for sketch in sketches.iter_mut().filter(|sketch| sketch.coins.0 == 0).step_by(2) {
@@ -90,7 +91,7 @@ fn shocked() -> Vec<Sketch> {
     sketches
 }
 
-/// Tiny pools at absurd prices beside the others.
+/// Returns a market with additional tiny pools at absurd prices.
 fn dusted() -> Vec<Sketch> {
     let mut sketches = calm();
     for (at, tilt) in [0.5, 0.7, 1.3, 1.6].into_iter().enumerate() {
@@ -100,7 +101,7 @@ fn dusted() -> Vec<Sketch> {
     sketches
 }
 
-/// A twentieth of all depth.
+/// Returns a market with a twentieth of all depth.
 fn thin() -> Vec<Sketch> {
     calm().into_iter().map(|sketch| Sketch { depth: sketch.depth / 20.0, ..sketch }).collect()
 }
@@ -130,8 +131,9 @@ fn a_thin_market_is_drained_as_well_as_by_simple_plans() {
     asked(&thin());
 }
 
-/// What `scripts/figures.py` draws: each of these markets with one trade, the share of its value that passes each pool, and how far the
-/// bounds of one price a token and of the certificate lie above it, in tenths of a basis point.
+/// Compares with the file that `scripts/figures.py` draws: each of these markets with one trade, the share of its value
+/// through each pool, and how far the bound with one price per token and the certificate's bound exceed its value, in
+/// tenths of a basis point.
 #[test]
 fn the_pictures_show_what_the_solver_does() {
     let markets = [
@@ -181,7 +183,8 @@ fn drawn(kind: &str, sketches: &[Sketch], from: usize, to: usize, sold: f64) -> 
 
 #[test]
 fn what_a_pool_apart_earns_is_had_only_for_the_gas_of_another_and_comes_off_the_bound() {
-    // One deep pool, and a token beside it whose two pools are a percent apart, worth less than the gas of both.
+    // One deep pool, and a token next to it whose two pools differ by a percent, which is worth less than the gas of
+    // both.
     let sketches = [pair((0, 1), 5_000.0, 1.0), pair((0, 2), 5.0, 1.0), pair((1, 2), 5.0, 0.985)];
     let request = request(token(0), ether(0.2), token(1), GWEI);
     let (route, gap_bps) = held(&sketches, &request).unwrap().unwrap();
@@ -189,7 +192,7 @@ fn what_a_pool_apart_earns_is_had_only_for_the_gas_of_another_and_comes_off_the_
     assert!(gap_bps < 1.0, "{gap_bps}");
 }
 
-/// What a lone trade brings, in ether at reference prices.
+/// Returns what a single trade pays, in ether at reference prices.
 fn paid(sketches: &[Sketch], sold: f64, to: usize, gas_price_wei: u64) -> f64 {
     let request = request(token(0), ether(sold), token(to), gas_price_wei);
     let (route, _) = held(sketches, &request).unwrap().unwrap();
@@ -202,7 +205,8 @@ fn concentrated(coins: (usize, usize), depth: f64, tilt: f64) -> Sketch {
 
 #[test]
 fn where_the_last_pool_of_a_chain_is_full_less_is_sent_down_the_chain() {
-    // Through token 4 come at most four units; what the direct pool takes beside it is worth next to nothing at the margin.
+    // At most four units come through token 4. The marginal value of what the direct pool takes in addition is almost
+    // zero.
     let sketches = [
         Sketch { fee: 500, ..concentrated((4, 2), 25.133, 0.997) },
         Sketch { fee: 500, ..concentrated((4, 0), 89.69, 0.803) },
@@ -220,7 +224,7 @@ fn where_the_last_pool_of_a_chain_is_full_less_is_sent_down_the_chain() {
 
 #[test]
 fn what_is_worth_next_to_nothing_at_the_margin_is_not_what_carries_next_to_nothing() {
-    // All that token 2 gets by way of 3 and 5 passes tokens of which there is far too much.
+    // Everything that token 2 receives through 3 and 5 passes tokens of which far too much is available.
     let sketches = [
         pair((2, 3), 0.002, 1.52),
         concentrated((1, 4), 61.0, 1.0),
@@ -239,7 +243,7 @@ fn what_is_worth_next_to_nothing_at_the_margin_is_not_what_carries_next_to_nothi
 
 #[test]
 fn a_step_that_brings_next_to_nothing_is_not_taken() {
-    // Gas is free; a pool of a millionth of the depth brings a millionth of the slippage.
+    // Gas is free. A pool with a ten-millionth of the depth reduces slippage by as little.
     let sketches = [pair((0, 1), 10_000.0, 1.0), pair((0, 1), 0.001, 1.0)];
     let request = request(token(0), ether(10.0), token(1), 0);
     let (route, gap_bps) = held(&sketches, &request).unwrap().unwrap();
@@ -264,7 +268,7 @@ fn a_route_has_no_more_steps_than_asked_for() {
     }
 }
 
-/// Pools as a calm market has them, and disturbed ones.
+/// Pools as in a calm market, and disturbed ones.
 fn disturbed() -> impl Strategy<Value = Vec<Sketch>> {
     let calm = (1.0_f64..4.0, -0.003_f64..0.003);
     let stale = (1.0_f64..4.0, -0.1_f64..0.1);

@@ -1,4 +1,5 @@
-//! Baskets on small random markets against naive splitting over every combination of chains that is drawn.
+//! Compares baskets on small random markets with naive splitting over every combination of chains of pools that is
+//! drawn.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use proptest::test_runner::RngSeed;
 
 const TOKENS: usize = 7;
 
-/// What is asked: inputs by token and the decimal logarithm of their amounts, outputs by token and weight.
+/// A request: inputs by token with the decimal logarithm of their amounts, and outputs by token with weights.
 #[derive(Clone, Debug)]
 struct Asked {
     inputs: Vec<(usize, f64)>,
@@ -47,7 +48,7 @@ impl Asked {
     }
 }
 
-/// A pool of every token with wrapped ether, and some others.
+/// Generates a market with a pool of every token with wrapped ether, and some other pools.
 fn connected() -> impl Strategy<Value = Vec<Sketch>> {
     let depth = prop::collection::vec(1.5_f64..4.0, TOKENS - 1);
     let one =
@@ -72,16 +73,17 @@ fn connected() -> impl Strategy<Value = Vec<Sketch>> {
     })
 }
 
-/// How far outputs are from the shares asked for.
+/// How far the outputs are from the requested shares.
 #[derive(Clone, Copy, Debug)]
 struct Off {
-    /// The largest distance of a share, in basis points.
+    /// The largest deviation of a share, in basis points.
     bps: f64,
-    /// Value beyond the largest basket with exactly these shares.
+    /// The value in excess of the largest basket with exactly these shares.
     surplus_wei: f64,
 }
 
-/// Value net of gas of the largest basket with exactly the shares asked for that the amounts hold, and how far the amounts are from these shares.
+/// Returns the value, net of gas, of the largest basket with exactly the requested shares that the amounts contain, and
+/// how far the amounts are from these shares.
 fn value(prepared: &Prepared, request: &Request, amounts: &[U256], gas_units: u64) -> (f64, Off) {
     let outputs = request.outputs.iter().zip(amounts);
     let values: Vec<(f64, f64)> = outputs
@@ -95,7 +97,7 @@ fn value(prepared: &Prepared, request: &Request, amounts: &[U256], gas_units: u6
 
 type Chain = Vec<(PoolId, u8, u8)>;
 
-/// Whether chains together are a route: no pool both ways, no cycle, no chain longer than `hops`.
+/// Returns whether chains together are a route: no pool in both directions, no cycle, and no chain longer than `hops`.
 fn is_route(market: &Market, chains: &[Chain], hops: usize) -> bool {
     let edge = |step: &(PoolId, u8, u8)| {
         let coins = &market.pool(step.0).unwrap().coins;
@@ -124,8 +126,9 @@ fn is_route(market: &Market, chains: &[Chain], hops: usize) -> bool {
     false
 }
 
-/// Every input split over the outputs by the same shares, each part down the chain given for the pair; what arrives, and gas.
-/// A pool met again is met as it was left, and its gas is paid once but for ticks.
+/// Splits every input over the outputs by the same shares, and sends each part down the chain for its pair. Returns the
+/// outputs and the gas. A pool that is used again has its state after the previous use, and its gas is counted once,
+/// except for ticks.
 fn run(market: &Market, request: &Request, plan: &[Vec<&Chain>], shares: &[f64]) -> Option<(Vec<U256>, u64)> {
     let mut states: Vec<(PoolId, After)> = Vec::new();
     let mut gas_units = 0;
@@ -145,7 +148,7 @@ fn run(market: &Market, request: &Request, plan: &[Vec<&Chain>], shares: &[f64])
                 match states.iter_mut().find(|(used, _)| used == id) {
                     Some((_, after)) => {
                         *after = swap.after;
-                        // The swap itself is paid for already, the ticks that it passes are not.
+                        // The gas of the swap is counted already, but not that of the ticks that it crosses.
                         gas_units += swap.gas_units.saturating_sub(least_gas(market, *id));
                     }
                     None => {
@@ -167,7 +170,7 @@ fn least_gas(market: &Market, id: PoolId) -> u64 {
     }
 }
 
-/// The value of a combination of chains once the shares are brought to where they should be.
+/// Returns the best value of a combination of chains while its shares are adjusted towards the requested ones.
 fn naive(prepared: &Prepared, request: &Request, plan: &[Vec<&Chain>]) -> Option<f64> {
     let market = prepared.market();
     let mut shares: Vec<f64> = request.outputs.iter().map(|(_, bps)| f64::from(*bps)).collect();
@@ -185,7 +188,8 @@ fn naive(prepared: &Prepared, request: &Request, plan: &[Vec<&Chain>]) -> Option
     best
 }
 
-/// Combinations of chains, one per input and output: the shortest of each first, then others by a fixed draw.
+/// Returns combinations of chains, one chain per input and output: the shortest of each first, and then others by a
+/// fixed random choice.
 fn combinations(market: &Market, request: &Request, count: usize) -> Vec<Vec<Vec<Chain>>> {
     let all: Vec<Vec<Vec<Chain>>> = request
         .inputs
@@ -220,7 +224,8 @@ fn combinations(market: &Market, request: &Request, count: usize) -> Vec<Vec<Vec
         .collect()
 }
 
-/// Everything that holds for any answer: it replays, nothing is left behind, the certificate covers every other way tried.
+/// Checks everything that holds for any result: it can be replayed, it leaves nothing behind, and its bound covers
+/// every other combination that is tried.
 fn check(
     market: &Arc<Market>,
     prepared: &Prepared,
@@ -244,7 +249,8 @@ fn check(
     let ordered = |at: usize| steps[at + 1..].iter().all(|later| later.token_out != steps[at].token_in);
     prop_assert!((0..steps.len()).all(ordered), "a token is spent before all of it is there");
     let (net, off) = value(prepared, request, &route.amounts_out, route.gas_units());
-    // What is left over beyond the shares counts on both sides of a certificate, whose values are zero where gas costs more.
+    // The certificate counts the excess over the shares on both sides, and its values are zero where gas costs more
+    // than the output.
     let bound = solution.certificate.as_ref().ok().map(|certificate| {
         let [bound, achieved] = [certificate.upper_bound_value_wei, certificate.achieved_value_wei].map(f64::from);
         if achieved > 0.0 { net + bound - achieved } else { bound }
@@ -288,7 +294,7 @@ proptest! {
         let off = check(&market, &prepared, &request, 12)?;
         prop_assert!(off.is_some(), "every token is connected: {:?}", solve(&prepared, &request).err());
         let Off { bps, surplus_wei } = off.unwrap();
-        // A small basket may miss its shares where the swaps that would meet them cost more than what is too much.
+        // A small basket may miss its shares if the swaps that would correct them cost more than the excess is worth.
         let mended_for = (3 * uniswap_v3::gas::SWAP_GAS_UNITS * gas) as f64;
         prop_assert!(bps <= 1.0 || surplus_wei <= mended_for, "a share is {bps} bps off, {surplus_wei} wei too much");
     }
@@ -355,7 +361,7 @@ fn wrapped_ether_in_and_ether_out_is_unwrapped_and_the_rest_swapped() {
 
 #[test]
 fn each_input_goes_to_the_output_that_it_pays_best() {
-    // 1 trades with 3 and 2 with 4 at deep pools; the way over ether is shallow.
+    // Token 1 trades with 3, and 2 with 4, in deep pools; the path through ether is shallow.
     let direct = |a, b| Sketch { coins: (a, b), depth: 1e5, tilt: 1.0, concentrated: true, fee: 500 };
     let market =
         market(5, &[direct(1, 3), direct(2, 4), spoke(1, 100.0), spoke(2, 100.0), spoke(3, 100.0), spoke(4, 100.0)]);
@@ -369,7 +375,7 @@ fn each_input_goes_to_the_output_that_it_pays_best() {
 
 #[test]
 fn an_output_without_a_reference_price_is_named() {
-    // Ten wei deep: no price that is shown to anyone.
+    // A depth of a million wei: too little for a reference price.
     let market = market(3, &[spoke(1, 1e4), spoke(2, 1e-12)]);
     let request = basket(&[(token(0), 1.0)], &[(token(1), 5_000), (token(2), 5_000)], 1_000_000_000);
     assert_eq!(solve(&Prepared::new(market), &request), Err(SolveError::NoReferencePrice(token(2))));
@@ -394,7 +400,7 @@ fn six_inputs_to_six_outputs_in_at_most_forty_steps() {
     assert_eq!(solution.route.steps.len(), 12);
     let (_, off) = value(&prepared, &request, &solution.route.amounts_out, 0);
     assert!(off.bps < 0.1, "{off:?}");
-    // Every pool is the only one of its token: its gas is counted in full by the bound too.
+    // Every pool is the only one of its token, so the bound also counts its gas in full.
     assert!(solution.certificate.unwrap().gap_bps < 0.1);
 }
 
@@ -420,14 +426,14 @@ fn direct_sketch() -> Sketch {
 
 #[test]
 fn a_draining_basket_that_misses_its_shares_is_worth_more_in_all_and_less_as_a_basket() {
-    // Half of the value is asked of a token of which pools hold a hundred ether.
+    // Half of the value is requested in a token of which pools hold a hundred ether.
     let market = market(3, &[spoke(1, 100.0), spoke(2, 1e6)]);
     let prepared = Prepared::new(Arc::clone(&market));
     let request = basket(&[(token(0), 1_000.0)], &[(token(1), 5_000), (token(2), 5_000)], 1_000_000_000);
     let solution = solve(&prepared, &request).unwrap();
     let (ours, off) = value(&prepared, &request, &solution.route.amounts_out, solution.route.gas_units());
     assert!(off.bps < 1.0, "{off:?}");
-    // The other: half of the input each way, whatever arrives.
+    // The alternative: half of the input each way, whatever the output.
     let half = U256::from(500_u64) * U256::from(10_u64).pow(U256::from(18_u64));
     let arrives = |pool: u32| {
         let swap = market.pool(PoolId(pool)).unwrap().swap(&request.at, 0, 1, half).unwrap();

@@ -1,4 +1,4 @@
-//! The claims of `docs/internals/certificate.md`, on the pools of its pictures.
+//! Tests the claims of `docs/internals/certificate.md` on the pools of its figures.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use braid_primitives::{Address, U256};
 use braid_protocols::{Pool, PoolState, Product, uniswap_v2};
 use braid_routing::{Prepared, Request, explain, solve};
 
-/// Whole units of both tokens have 18 decimals here.
+/// Atomic units of a whole token; here both tokens have 18 decimals.
 const WHOLE: u128 = 1_000_000_000_000_000_000;
 
-/// Pools A and B: ether (position 0) and dollars (position 1).
+/// Returns pools A and B, with ether at position 0 and dollars at position 1.
 fn two_pools() -> Arc<Market> {
     let pair = |at: u8, ether: u128, dollars: u128| Pool {
         key: Address::repeat_byte(at).into(),
@@ -27,14 +27,14 @@ fn two_pools() -> Arc<Market> {
     Arc::new(Market::new(block(), tokens(2), pools).unwrap())
 }
 
-/// Wei of ether that a swap costs: 25 dollars at about 2,000 dollars an ether, as a gas price.
+/// The gas price at which a swap costs 25 dollars, at about 2,000 dollars per ether.
 const GAS_PRICE_WEI: u64 = 12_500_000_000_000_000 / 66_100;
 
 fn selling(ether: f64, gas_price_wei: u64) -> Request {
     request(token(0), U256::from(ether * WHOLE as f64), token(1), gas_price_wei)
 }
 
-/// Dollars for a split: exact, in whole units.
+/// Returns the dollars that a split pays: exact, in whole units.
 fn paid(market: &Market, a: f64, b: f64) -> f64 {
     let out = |pool: usize, amount: f64| match market.pools()[pool].swap(
         &block().next(),
@@ -48,7 +48,7 @@ fn paid(market: &Market, a: f64, b: f64) -> f64 {
     out(1, a) + out(2, b)
 }
 
-/// The best of 20,001 splits, in dollars net of the gas of the pools used, which is given in dollars.
+/// Returns the best of 20,001 splits, in dollars net of the gas of the used pools. `gas` is given in dollars.
 fn best_split(market: &Market, amount: f64, gas: f64) -> f64 {
     let net = |k: u32| {
         let a = amount * f64::from(k) / 20_000.0;
@@ -78,7 +78,7 @@ fn any_price_gives_a_bound_and_the_solver_names_the_least() {
     let value = f64::from(solution.certificate.unwrap().achieved_value_wei);
     let (ether, dollars) = (witness.of(token(0)).unwrap().price_wei, witness.of(token(1)).unwrap().price_wei);
     assert!((ether / dollars - 1_878.8).abs() < 0.1, "the picture's price, not {}", ether / dollars);
-    // The profit of selling into a constant-product pool at a price, by its closed form.
+    // The closed-form profit of selling into a constant-product pool at a price.
     let profit = |reserves: (f64, f64), price: f64| {
         let gamma = 0.997;
         let amount = ((reserves.0 * reserves.1 * gamma / price).sqrt() - reserves.0).max(0.0) / gamma;

@@ -8,7 +8,8 @@ use braid_protocols::{Pool, PoolState, Product, uniswap_v2, uniswap_v3};
 use braid_routing::{Request, Route};
 use proptest::prelude::*;
 
-/// A pool of a small market: coins by position (0 is wrapped ether), and how deep and how far off the price it is.
+/// A pool of a small market: its coins by number (0 is wrapped ether), its depth, and the factor by which its price is
+/// off.
 #[derive(Clone, Debug)]
 pub(crate) struct Sketch {
     pub(crate) coins: (usize, usize),
@@ -18,10 +19,10 @@ pub(crate) struct Sketch {
     pub(crate) fee: u32,
 }
 
-/// How many tokens a random market has.
+/// The number of tokens of a random market.
 pub(crate) const TOKENS: usize = 4;
 
-/// A random pool between two of them.
+/// Generates a random pool between two of them.
 pub(crate) fn sketch() -> impl Strategy<Value = Sketch> {
     let one =
         (0..TOKENS, 1..TOKENS, 1.0_f64..4.0, -0.03_f64..0.03, any::<bool>(), prop_oneof![Just(500_u32), Just(3000)]);
@@ -129,7 +130,7 @@ pub(crate) fn request(input: TokenId, amount: U256, output: TokenId, gas_price_w
     }
 }
 
-/// Every simple chain of at most `hops` pools, as (pool, coin in, coin out).
+/// Returns every chain of at most `hops` pools without a repeated token, as (pool, coin in, coin out).
 pub(crate) fn chains(market: &Market, from: TokenId, to: TokenId, hops: usize) -> Vec<Vec<(PoolId, u8, u8)>> {
     let mut found = Vec::new();
     extend(market, to, hops, &mut vec![from], &mut Vec::new(), &mut found);
@@ -170,7 +171,7 @@ fn extend(
     }
 }
 
-/// Amount out and gas of a chain, exactly; `None` where a pool refuses.
+/// Returns the exact output and gas of a chain; `None` if a pool refuses.
 pub(crate) fn run_chain(market: &Market, chain: &[(PoolId, u8, u8)], amount: U256) -> Option<(U256, u64)> {
     let mut state = (amount, 0);
     for (id, coin_in, coin_out) in chain {
@@ -180,7 +181,7 @@ pub(crate) fn run_chain(market: &Market, chain: &[(PoolId, u8, u8)], amount: U25
     Some(state)
 }
 
-/// Runs a route as the proxy does, from balances and shares alone; returns what is left of every token.
+/// Runs a route as the proxy does, only from balances and shares. Returns the remaining balance of every token.
 pub(crate) fn run_route(market: &Market, request: &Request, route: &Route) -> Vec<(TokenId, U256)> {
     let mut balances: Vec<(TokenId, U256)> = request.inputs.clone();
     for step in &route.steps {

@@ -1,4 +1,4 @@
-//! Ether in its two forms: the graph takes them for one token, pools do not.
+//! Tests of ether and WETH: the graph treats them as one token, and pools do not.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use braid_routing::{Prepared, Solution, solve};
 
 use crate::common::{block, request, token, tokens, wrapper};
 
-/// A pool with as much of either coin. V2 pools of ether itself do not exist; they stand for Curve's and Fluid's, which do.
+/// Returns a pool with equal reserves. V2 pools of native ether do not exist; here they stand for Curve's and Fluid's,
+/// which do.
 fn pool(at: u8, a: TokenId, b: TokenId, depth: u64) -> Pool {
     let reserve = u128::from(depth) * 10_u128.pow(18);
     let state = uniswap_v2::State { reserve0: reserve, reserve1: reserve, fee_bps: 30 };
@@ -30,7 +31,7 @@ fn sell(pools: Vec<Pool>, from: TokenId, to: TokenId, amount: u64) -> Solution {
     solve(&Prepared::new(Arc::new(market)), &request(from, amount, to, 1_000_000_000)).unwrap()
 }
 
-/// The conversions of a solution: what each takes.
+/// Returns the input token of each conversion in a solution.
 fn conversions(solution: &Solution) -> Vec<TokenId> {
     let is_ether = |token| token == Tokens::ETHER || token == Tokens::WETH;
     let steps = solution.route.steps.iter().filter(|step| is_ether(step.token_in) && is_ether(step.token_out));

@@ -1,9 +1,9 @@
-//! The files of a crate lean on each other one way: none imports what imports it, over however many others.
+//! Tests that the modules of a crate have no circular imports, not even indirect ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Crates that have no import circles, by folder.
+/// The crates without circular imports, by folder.
 const CRATES: [&str; 7] = ["routing", "quoting", "audit", "server", "ethereum", "store", "execution"];
 
 #[test]
@@ -34,10 +34,10 @@ fn circles_are_found_through_lists_re_exports_and_parents() {
     assert_eq!(circle(&[("a.rs", "use crate::b::B;"), ("b.rs", in_comments_and_tests)]), None);
 }
 
-/// Where a module is, from the crate's root: `["solve", "split"]`.
+/// The path of a module from the crate's root: `["solve", "split"]`.
 type Place = Vec<String>;
 
-/// The files of a crate, without comments and tests.
+/// The modules of a crate, without comments and tests.
 struct Crate {
     modules: BTreeMap<Place, String>,
 }
@@ -60,13 +60,13 @@ impl Crate {
         Self { modules }
     }
 
-    /// The modules on a circle, the first once more at its end; `None` where there is none.
+    /// Returns the modules on a cycle, with the first one repeated at the end; `None` if there is no cycle.
     fn circle(&self) -> Option<Vec<String>> {
         let edges: BTreeMap<&Place, BTreeSet<Place>> =
             self.modules.keys().map(|from| (from, self.imports(from))).collect();
         let mut done = BTreeSet::new();
         for start in self.modules.keys() {
-            // Each with its imports that are not looked at yet.
+            // Each module on the way with those of its imports that were not visited yet.
             let mut way = vec![(start.clone(), edges[start].iter())];
             while let Some((here, rest)) = way.last_mut() {
                 let Some(next) = rest.next() else {
@@ -86,7 +86,7 @@ impl Crate {
         None
     }
 
-    /// The modules that define what a module names. What it only hands on with `pub use` is not its own import.
+    /// Returns the modules that define what a module imports. A `pub use` only re-exports and is not an import.
     fn imports(&self, from: &Place) -> BTreeSet<Place> {
         let mut own = self.modules[from].clone();
         let mut paths = Vec::new();
@@ -102,7 +102,7 @@ impl Crate {
         targets.map(|path| self.definer(path)).filter(|to| to != from && !to.is_empty()).collect()
     }
 
-    /// A path from the crate's root; `None` for one of another crate.
+    /// Returns a path from the crate's root; `None` if the path is in another crate.
     fn absolute(&self, from: &Place, path: &str) -> Option<Place> {
         let mut segments: Place = path.split("::").map(str::to_owned).collect();
         let mut base = from.clone();
@@ -125,7 +125,7 @@ impl Crate {
         Some(base.into_iter().chain(segments).collect())
     }
 
-    /// The module that defines what a path names, followed through `pub use`.
+    /// Returns the module that defines what a path names, following `pub use`.
     fn definer(&self, mut path: Place) -> Place {
         for _ in 0..8 {
             let mut place = path.clone();
@@ -145,7 +145,7 @@ impl Crate {
     }
 }
 
-/// The module of a file, by its path in the source folder.
+/// Returns the module of a file, by its path in the source folder.
 fn module(path: &str) -> Place {
     let mut place: Place = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if place.last().is_some_and(|name| ["mod", "lib", "main"].contains(&name.as_str())) {
@@ -154,13 +154,13 @@ fn module(path: &str) -> Place {
     place
 }
 
-/// A file without its comments and without the tests at its end.
+/// Returns a file without its comments and without the tests at its end.
 fn code(text: &str) -> String {
     let tests = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
     text[..tests].lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
-/// Every `use` of a text: all of it, whether it is handed on, and what it names.
+/// Returns every `use` of a text: the whole item, whether it is public, and its tree.
 fn uses(text: &str) -> Vec<(String, bool, String)> {
     let mut found = Vec::new();
     for part in text.split_inclusive(';') {
@@ -178,7 +178,7 @@ fn uses(text: &str) -> Vec<(String, bool, String)> {
     found
 }
 
-/// The paths of a use tree: `a::{b, c::d}` is `a::b` and `a::c::d`.
+/// Returns the paths of a use tree: those of `a::{b, c::d}` are `a::b` and `a::c::d`.
 fn expanded(tree: &str) -> Vec<String> {
     let Some(open) = tree.find('{') else {
         return vec![tree.split(" as ").next().unwrap_or("").trim().to_owned()];
@@ -202,7 +202,7 @@ fn expanded(tree: &str) -> Vec<String> {
     paths
 }
 
-/// Paths from the crate that code names outside of `use`.
+/// Returns the paths from the crate that code names outside of `use`.
 fn inline_paths(code: &str) -> Vec<String> {
     let words = code.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
     let starts = ["crate::", "super::", "self::"];

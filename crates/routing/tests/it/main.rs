@@ -1,4 +1,4 @@
-//! What a route, a certificate and a purchase promise, on small markets.
+//! Tests of the guarantees of routes, certificates and purchases, on small markets.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

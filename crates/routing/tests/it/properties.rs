@@ -1,4 +1,5 @@
-//! What must hold whatever the market: nothing beats a certificate, and what does not matter changes nothing.
+//! Tests of properties that hold for every market: nothing exceeds a certificate's bound, and irrelevant changes have
+//! no effect.
 
 use std::sync::Arc;
 
@@ -16,12 +17,12 @@ fn sketches(most: usize) -> impl Strategy<Value = Vec<Sketch>> {
     prop::collection::vec(sketch(), 2..most)
 }
 
-/// From a ten-thousandth of an ether to ten times the deepest pool.
+/// Generates amounts from a ten-thousandth of an ether to ten times the deepest pool.
 fn amounts() -> impl Strategy<Value = U256> {
     (14.0_f64..23.0).prop_map(|exponent| U256::from(10_f64.powf(exponent)))
 }
 
-/// From 0.05 to 100 gwei.
+/// Generates gas prices from 0.05 to 100 gwei.
 fn gas() -> impl Strategy<Value = u64> {
     (7.7_f64..11.0).prop_map(|exponent| 10_f64.powf(exponent).round() as u64)
 }
@@ -30,7 +31,7 @@ fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::with_cases(cases) }
 }
 
-/// Value net of gas, wei.
+/// Returns the value net of gas, in wei.
 fn net(prepared: &Prepared, request: &Request, out: U256, gas_units: u64) -> f64 {
     prepared.value_wei(request.outputs[0].0, out).unwrap() - gas_units as f64 * request.gas_price_wei as f64
 }
@@ -39,7 +40,7 @@ fn net_of(prepared: &Prepared, request: &Request, solution: &Solution) -> f64 {
     net(prepared, request, solution.route.amounts_out[0], solution.route.gas_units())
 }
 
-/// The best of every split of the amount over two chains that share no pool, in sixteenths.
+/// Returns the best value of splitting the amount over two chains without a common pool, in sixteenths.
 fn best_split(market: &Arc<Market>, prepared: &Prepared, request: &Request) -> Option<f64> {
     let (input, amount) = request.inputs[0];
     let all = chains(market, input, request.outputs[0].0, 3);
@@ -63,7 +64,7 @@ fn best_split(market: &Arc<Market>, prepared: &Prepared, request: &Request) -> O
     best
 }
 
-/// The pool with a token counted in units that are smaller by a factor.
+/// Returns the pool with a token in units that are smaller by a factor.
 fn in_finer_units(pool: &Pool, token: TokenId, factor: u128) -> Pool {
     let mut pool = pool.clone();
     if let PoolState::UniswapV2(state) = &mut pool.state {
@@ -76,7 +77,7 @@ fn in_finer_units(pool: &Pool, token: TokenId, factor: u128) -> Pool {
 proptest! {
     #![proptest_config(config(64))]
 
-    /// A block changes pools, empties some, fills others again, and may bring a new one.
+    /// Each block changes some pools, empties others, fills them again, and may add a new one.
     #[test]
     fn a_market_prepared_block_by_block_is_the_one_prepared_anew(
         first in sketches(14),
@@ -142,7 +143,7 @@ proptest! {
         let request = request(token(0), amount, token(to), gas);
         let (Ok(before), Ok(after)) = (solve(&fewer, &request), solve(&more, &request)) else { return Ok(()) };
         let Ok(certificate) = &after.certificate else { return Ok(()) };
-        // Both valued at the prices of the larger market.
+        // Both are valued at the prices of the larger market.
         let (before, bound) = (net_of(&more, &request, &before), f64::from(certificate.upper_bound_value_wei));
         prop_assert!(before <= bound + 2.0 + bound * 1e-12, "{before} without the pool, at most {bound} with it");
     }
@@ -181,7 +182,7 @@ proptest! {
         let without = solve(&fewer, &request);
         prop_assert!(without.is_ok(), "the route is still there: {:?}", without.err());
         let without = without.unwrap();
-        // The same route is there in both markets; each is valued at the prices of the market whose certificate judges it.
+        // Both routes exist in both markets. Each is valued at the prices of the market whose certificate is compared.
         for (prepared, other, solution) in [(&fewer, &with, &without), (&whole, &without, &with)] {
             let Ok(certificate) = &solution.certificate else { continue };
             let (value, own) = (net_of(prepared, &request, other), net_of(prepared, &request, solution));
@@ -194,7 +195,7 @@ proptest! {
     fn counting_a_token_in_other_units_changes_nothing(
         sketches in sketches(9), amount in amounts(), to in 1..TOKENS, gas in gas(), which in 1..TOKENS, power in 1_u32..8,
     ) {
-        // Pairs only: the ticks of concentrated pools do not move by any factor.
+        // Only pairs, because the ticks of concentrated pools cannot be scaled by an arbitrary factor.
         let sketches: Vec<Sketch> = sketches.into_iter().map(|sketch| Sketch { concentrated: false, ..sketch }).collect();
         let factor = 10_u128.pow(power);
         let plain = market(TOKENS, &sketches);
@@ -204,7 +205,7 @@ proptest! {
         let request = request(token(0), amount, token(to), gas);
         let (first, second) = (solve(&plain, &request), solve(&finer, &request));
         if let (Ok(first), Ok(second)) = (&first, &second) {
-            // What integers round away: some units of the coarser ones.
+            // The loss by integer rounding: some units of the coarser market.
             let grain = 1e4;
             let (a, b) = (net_of(&plain, &request, first), net_of(&finer, &request, second));
             let gap = |solution: &Solution| {
@@ -239,7 +240,7 @@ proptest! {
 
 #[test]
 fn a_route_never_needs_more_gas_than_a_transaction_may_use() {
-    // Every step of sixty ticks has liquidity of its own: to drain the pool is to pass 1,200 of them.
+    // Every interval of sixty ticks has different liquidity, so draining the pool crosses 1,200 ticks.
     let deep = Sketch { coins: (0, 1), depth: 10.0, tilt: 1.0, concentrated: true, fee: 3000 };
     let mut rough = pool(0, &deep);
     if let PoolState::UniswapV3(state) = &mut rough.state {
@@ -272,7 +273,8 @@ fn a_route_never_needs_more_gas_than_a_transaction_may_use() {
 
 #[test]
 fn a_pool_stops_short_of_a_tick_that_costs_more_than_it_earns() {
-    // One pool with liquidity of its own every sixty ticks, each of which costs gas to pass, beside a plain one.
+    // A pool in which every interval of sixty ticks has different liquidity, so that each crossing costs gas, next to a
+    // plain one.
     let rough = Sketch { coins: (0, 1), depth: 10.0, tilt: 1.0, concentrated: true, fee: 3000 };
     let mut stepped = pool(0, &rough);
     if let PoolState::UniswapV3(state) = &mut stepped.state {
@@ -298,7 +300,7 @@ fn a_pool_stops_short_of_a_tick_that_costs_more_than_it_earns() {
         let net = |out: U256, units: u64| f64::from(out) * price - units as f64 * gas as f64;
         let found = solve(&prepared, &request).unwrap().route;
         let found = net(found.amounts_out[0], found.gas_units());
-        // Every split in two thousandths.
+        // All splits in steps of one two-thousandth.
         let paid = |id: PoolId, amount: U256| {
             if amount.is_zero() {
                 return Some((U256::ZERO, 0));

@@ -1,4 +1,4 @@
-//! Purchases: the least input that buys an amount, and how little any route could have sold.
+//! Tests of purchases: the smallest input that buys an amount, and the lower bound on the input of any route.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use proptest::test_runner::RngSeed;
 
 const GWEI: u64 = 1_000_000_000;
 
-/// A market as it was sketched.
+/// A market with its sketches.
 #[derive(Clone)]
 struct Made(Arc<Market>, Vec<Sketch>);
 
@@ -22,7 +22,8 @@ impl std::fmt::Debug for Made {
     }
 }
 
-/// A market, what is sold, what is bought, and how much of it: from a ten-thousandth of a token to a thousand.
+/// Generates a market, the tokens sold and bought, and the amount bought: from a ten-thousandth of a token to a
+/// thousand.
 fn purchases() -> impl Strategy<Value = (Made, Request, U256)> {
     let sketches = prop::collection::vec(sketch(), 2..8);
     let ends = (0..TOKENS, 1..TOKENS);
@@ -50,7 +51,7 @@ fn certificate(bought: &Bought) -> InputCertificate {
     bought.bound.clone().unwrap().certificate(bought.amount_in, &bought.route).unwrap()
 }
 
-/// What a sale makes, net of gas as the bound counts it, in wei.
+/// Returns the value of a sale's output net of gas, as the bound counts it, in wei.
 fn net(prepared: &Prepared, output: TokenId, made: U256, gas_wei: f64) -> f64 {
     prepared.value_wei(output, made).unwrap() - gas_wei
 }
@@ -76,7 +77,7 @@ proptest! {
         let prepared = Prepared::new(market);
         let purchase = purchase(&trade, amount);
         let Ok(bought) = buy(&prepared, &purchase) else { return Ok(()) };
-        // a token that no way leads to ether has no price
+        // A token without a path to ether has no price.
         prop_assume!(bought.bound != Err(Uncertified::NoReferencePrice));
         let found = certificate(&bought);
         let least = found.least_amount_in;
@@ -91,7 +92,7 @@ proptest! {
             if less.is_zero() {
                 continue;
             }
-            // the best sale, and the sale that makes the most whatever its gas
+            // The best sale, and the sale with the largest output regardless of gas.
             for gas_price_wei in [trade.gas_price_wei, 0] {
                 let sale = Request { gas_price_wei, ..purchase.sale_of(less) };
                 let Ok(solution) = solve(&prepared, &sale) else { continue };
@@ -99,7 +100,7 @@ proptest! {
                 let made = solution.route.amounts_out[0];
                 match &bought.witness {
                     Some(_) => prop_assert!(got < wanted, "{less} of at least {least}: {got} is not below {wanted}"),
-                    // a bound whose gas is free says nothing of worth
+                    // A bound with free gas makes no statement about values.
                     None => prop_assert!(made < amount, "{less} of at least {least} makes {made} of {amount}"),
                 }
             }
@@ -118,17 +119,17 @@ proptest! {
         prop_assert_eq!((route.steps[0].amount_in, route.steps.last().unwrap().amount_out), (amount_in, amount));
         prop_assert!(route.steps.windows(2).all(|pair| pair[0].amount_out == pair[1].amount_in));
         prop_assert_eq!(buy_along(&market, &trade.at, &route, amount), Some((amount_in, route.clone())));
-        // a sale of what the purchase asks makes the amount too
+        // A sale of the purchase's input must also pay the amount.
         let sold = crate::common::run_route(&market, &purchase.sale_of(amount_in), &sale_along(&market, &route, amount_in));
         prop_assert!(sold.iter().any(|(token, left)| *token == trade.outputs[0].0 && *left >= amount));
-        // nothing is cheaper than the bound, of a chain neither
+        // The bound must hold for the chain too: nothing is cheaper.
         if let Ok(bound) = &bought.bound {
             prop_assert!(bound.certificate(amount_in, &route).unwrap().least_amount_in <= amount_in);
         }
     }
 }
 
-/// The steps of a chain with the amounts of a sale.
+/// Returns the steps of a chain with the amounts of a sale.
 fn sale_along(market: &Market, route: &Route, amount_in: U256) -> Route {
     let mut at_hand = amount_in;
     let mut sold = route.clone();
@@ -156,7 +157,7 @@ fn a_large_purchase_splits_and_is_as_cheap_as_the_best_of_all_splits() {
     let amount = U256::from(100 * WHOLE);
     let bought = buy(&prepared, &purchase(&trade, amount)).unwrap();
     assert_eq!(bought.route.steps.len(), 2);
-    // what each pool asks for a part, by its own formula
+    // The input that each pool requires for a part, by its own formula.
     let asked = |pool: usize, part: U256| market.pools()[pool].amount_in_for(0, 1, part).unwrap();
     let splits = (1..10_000_u32).map(|k| {
         let part = amount * U256::from(k) / U256::from(10_000);

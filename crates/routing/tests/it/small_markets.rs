@@ -1,4 +1,4 @@
-//! Small random markets against exhaustive search.
+//! Compares routes on small random markets with exhaustive search.
 
 use std::sync::Arc;
 
@@ -24,19 +24,19 @@ fn sketches() -> impl Strategy<Value = Vec<Sketch>> {
     prop::collection::vec(sketch, 1..12)
 }
 
-/// Amounts from dust to many times the liquidity.
+/// Generates amounts from one wei to many times the liquidity.
 fn amounts() -> impl Strategy<Value = U256> {
     (0.0_f64..24.0).prop_map(|exponent| U256::from(10_f64.powf(exponent)))
 }
 
 fn distinct_tokens(route: &braid_routing::Route) -> bool {
-    // No token is spent before everything that pays it has run.
+    // No token is spent before all steps that pay it have run.
     let steps = &route.steps;
     steps.iter().enumerate().all(|(at, step)| steps[at + 1..].iter().all(|later| later.token_out != step.token_in))
 }
 
 proptest! {
-    // One seed, so that a run says the same everywhere.
+    // A fixed seed, so that every run tries the same cases.
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(30_000) })]
 
     #[test]
@@ -47,7 +47,7 @@ proptest! {
         let prepared = Prepared::new(Arc::clone(&market));
         let request = request(token(0), amount, token(to), gas);
         let all = chains(&market, token(0), token(to), 4);
-        // Without a price gas cannot be weighed against the output: it counts as free.
+        // Without a price, gas cannot be compared with the output, so it counts as free.
         let price = prepared.value_wei(token(to), U256::from(1e18)).map(|value| value / 1e18);
         let (price, gas) = price.map_or((1.0, 0.0), |price| (price, gas as f64));
         let worth = |out: U256, units: u64| f64::from(out) * price - units as f64 * gas;
@@ -153,7 +153,7 @@ fn a_trade_that_drains_the_market_uses_pools_that_are_out_of_line_by_little() {
 
 #[test]
 fn a_chain_that_holds_more_for_more_gas_is_not_lost_to_a_cheaper_one() {
-    // Gas is most of this trade's worth: the pair saves gas at the first hop, the concentrated pool pays more.
+    // Gas is most of this trade's value: the pair saves gas at the first hop, and the concentrated pool pays more.
     let pair = Sketch { tilt: 0.971_825_654_483_235_5, depth: 40.232_181_624_379_244, ..plain(0, 2, 0.0) };
     let last = Sketch { coins: (2, 3), depth: 10.0, tilt: 1.0, concentrated: true, fee: 500 };
     let rich = Sketch {
@@ -178,7 +178,7 @@ fn a_chain_that_holds_more_for_more_gas_is_not_lost_to_a_cheaper_one() {
 
 #[test]
 fn dust_of_a_cheap_token_is_too_small_also_over_a_token_in_between() {
-    // As one wei of DAI for WBTC: a unit of token 1 is worth 10¹⁵ units of token 0.
+    // Like one wei of DAI for WBTC: a unit of token 1 is worth 10¹⁵ units of token 0.
     let dear = Sketch { tilt: 1e-15, ..plain(0, 1, 1e9) };
     let market = market(3, &[dear, plain(1, 2, 1e-6)]);
     let prepared = Prepared::new(Arc::clone(&market));
@@ -230,7 +230,7 @@ fn pool_of(coins: (usize, usize), depth: f64, tilt: f64, concentrated: bool) -> 
 
 #[test]
 fn a_chain_that_holds_less_is_found_where_a_pool_takes_no_more() {
-    // 4 is had from 0 by two pools: the better one pays more of it than the pool from 4 to 1 takes.
+    // Token 4 can be bought with 0 in two pools. The better one pays more of it than the pool from 4 to 1 takes.
     let sketches = [
         pool_of((1, 0), 10.0, 1.0218385877145886, false),
         pool_of((1, 4), 32.24658975295817, 1.0172674757367486, true),
@@ -248,7 +248,8 @@ fn a_chain_that_holds_less_is_found_where_a_pool_takes_no_more() {
 
 #[test]
 fn a_chain_that_holds_neither_most_nor_least_is_found_where_a_pool_takes_no_more() {
-    // 3 is had from 1 by two pools, and only what the worse one pays is not too much for the pool from 3 to 4.
+    // Token 3 can be bought with 1 in two pools, and only the output of the worse one is not too much for the pool from
+    // 3 to 4.
     let sketches = [
         pool_of((2, 4), 1015.6527781947406, 0.9978410073442503, false),
         pool_of((0, 1), 10.0, 1.0, false),
@@ -264,7 +265,7 @@ fn a_chain_that_holds_neither_most_nor_least_is_found_where_a_pool_takes_no_more
 
 #[test]
 fn a_chain_that_holds_less_is_found_where_the_other_may_not_go_on() {
-    // What comes to 2 by way of 3 is more than what comes by way of 1, but cannot go on to 3 and from there to 4.
+    // More of token 2 arrives through 3 than through 1, but that part cannot continue to 3 and from there to 4.
     let sketches = [
         pool_of((3, 4), 20.909864923379985, 1.0085629036710455, true),
         pool_of((3, 2), 2025.2073876776124, 0.9739684924780249, false),
@@ -277,7 +278,7 @@ fn a_chain_that_holds_less_is_found_where_the_other_may_not_go_on() {
     no_chain_is_better(&sketches, 812_427_601_030_067_840, 4);
 }
 
-/// Selling token 0 for another at no gas.
+/// Sells token 0 for another with free gas. No single chain may pay more than the route.
 fn no_chain_is_better(sketches: &[Sketch], amount: u128, to: usize) {
     let market = market(TOKENS, sketches);
     let request = request(token(0), U256::from(amount), token(to), 0);
@@ -289,7 +290,7 @@ fn no_chain_is_better(sketches: &[Sketch], amount: u128, to: usize) {
 
 #[test]
 fn nothing_of_a_token_on_the_way_stays_behind() {
-    // More than the market can take: what 0 buys of 2 is more than the pools from 2 to 4 take.
+    // The amount exceeds what the market can take: token 0 buys more of 2 than the pools from 2 to 4 take.
     let sketches = [
         pool_of((2, 0), 18.33224516246422, 1.0, false),
         pool_of((2, 1), 14.669442264741603, 1.0, false),

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!([&other, &first, &second, &third].map(is_over), [false, false, true, false]);
         drop(second);
         assert!(!third.health_only);
-        // a proxy that is trusted has as many as there are
+        // A trusted proxy may have any number of connections up to the total.
         let proxy: Vec<Slot> = (0..5).map(|_| slots.take(address(3), false)).collect();
         assert!(!proxy.iter().any(is_over));
     }
@@ -169,7 +169,7 @@ mod tests {
         let many = [slots.take(address(2), true), slots.take(address(2), true)];
         let new = slots.take(address(3), true);
         assert_eq!([&lone, &many[0], &many[1], &new].map(is_over), [false, true, false, false]);
-        // where that one's are at work, whoever waits
+        // While the connections of that address are at work, those of others that wait are closed.
         many[1].state.enter(Phase::Work);
         let another = slots.take(address(2), true);
         another.state.enter(Phase::Work);

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use axum::http::{HeaderValue, Request};
 
-    /// Returns the caller of a request from `peer` with these headers, where 10.0.0.0/8 and ::1 are trusted.
+    /// Returns the caller of a request from `peer` with these headers. Trusted are 10.0.0.0/8 and ::1.
     fn of(peer: &str, headers: &[(&str, &str)]) -> String {
         let trusted = ["10.0.0.0/8", "::1/128"].map(|network| network.parse().unwrap());
         let mut request = Request::new(());
@@ -88,12 +88,12 @@ mod tests {
         assert_eq!(xff("192.0.2.1", "198.51.100.7"), "192.0.2.1");
         assert_eq!(xff("10.0.0.1", "198.51.100.7"), "198.51.100.7");
         assert_eq!(xff("::ffff:10.0.0.1", "198.51.100.7"), "198.51.100.7");
-        // what the client made up stands further left
+        // Entries that the client invents are further to the left.
         assert_eq!(xff("10.0.0.1", "203.0.113.9, 198.51.100.7"), "198.51.100.7");
         assert_eq!(xff("10.0.0.1", "203.0.113.9, 198.51.100.7, 10.9.9.9"), "198.51.100.7");
         assert_eq!(xff("10.0.0.1", "10.1.1.1,10.2.2.2"), "10.1.1.1");
         assert_eq!(of("10.0.0.1", &[]), "10.0.0.1");
-        // an entry that cannot be read ends the search
+        // An entry that cannot be parsed ends the search.
         assert_eq!(xff("10.0.0.1", "198.51.100.7, unknown, 10.3.3.3"), "10.3.3.3");
         assert_eq!(xff("10.0.0.1", ""), "10.0.0.1");
         let lines = [("x-forwarded-for", "203.0.113.9"), ("x-forwarded-for", "198.51.100.7")];

@@ -302,7 +302,7 @@ mod tests {
         assert_eq!([at(0).1, at(10).1, at(20).1], [true, true, false]);
         let problem = at(999).0.exceeded();
         assert_eq!((problem.retry_after_s, problem.detail.contains("2 calls a second")), (Some(1), true));
-        // a refused call does not eat of the minute
+        // A call that the burst limit refuses does not count towards the minute.
         assert_eq!([at(1_000).1, at(1_001).1, at(2_000).1], [true, true, true]);
         let (standing, allowed) = at(3_000);
         assert!(!allowed && standing.exceeded().detail.contains("5 calls a minute"));
@@ -315,7 +315,7 @@ mod tests {
         assert!(limits.count(caller(2), quota(1), 0).1);
         assert!(limits.count(Counted::Keyed("a".into()), quota(1), 0).1);
         assert!(!limits.count(caller(1), quota(1), 0).1);
-        // those of one part of the table neither
+        // The same holds for callers in the same shard of the table.
         assert!((3..=u8::MAX).all(|n| limits.count(caller(n), quota(1), 0).1));
     }
 
@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(headers["ratelimit"], "\"keyed\";r=599;t=60, \"burst\";r=7;t=1");
     }
 
-    /// Callers that are counted, one by one or together.
+    /// Returns the number of entries in the table, for single callers and for groups.
     fn held(limits: &Limits) -> usize {
         limits.shards.iter().map(|shard| shard.lock().unwrap().callers.len()).sum()
     }
@@ -388,14 +388,14 @@ mod tests {
         }
         assert!(!limits.count(key.clone(), quota(1), 2).1);
         assert!(!limits.count(caller(1), quota(1), 2).1);
-        // the table is bounded, and what it does not count alone is refused together
+        // The table is bounded. Callers without an entry of their own are counted, and refused, as groups.
         let most = SHARDS * (GROUPS_PER_SHARD + 2);
         assert!(held(&limits) <= most, "{}", held(&limits));
         assert!(usize::try_from(allowed).unwrap() <= most, "{allowed}");
-        // a key is counted also where there is no room for addresses
+        // A key is counted even if there is no room for addresses.
         let other = Counted::Keyed("b".into());
         assert_eq!([limits.count(other.clone(), quota(1), 3).1, limits.count(other, quota(1), 3).1], [true, false]);
-        // a minute later there is room for everybody again
+        // A minute later there is room again for everyone.
         assert!(limits.count(key, quota(1), 60_002).1);
         assert!(limits.count(caller(1), quota(1), 60_002).1);
         for n in 0..100_000u32 {

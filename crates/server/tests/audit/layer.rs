@@ -1,4 +1,4 @@
-//! Layers of code over contracts that lie.
+//! Code that is placed over contracts to make them give wrong answers.
 
 use braid_primitives::{Address, Bytes};
 
@@ -8,20 +8,21 @@ pub const TRANSFER_FROM: Selector = [0x23, 0xb8, 0x72, 0xdd];
 pub const BALANCE_OF: Selector = [0x70, 0xa0, 0x82, 0x31];
 pub const GET_RESERVES: Selector = [0x09, 0x02, 0xf1, 0xac];
 
-/// Code that passes every call on to other code, on its own storage.
+/// Code that delegates every call to the contract's original code, on the contract's own storage, with these
+/// exceptions.
 #[derive(Default)]
 pub struct Layer {
     /// Calls that fail.
     pub refuses: Vec<Selector>,
-    /// Calls that fail where a word of the calldata, by its offset, is above a number.
+    /// Calls that fail if a word of the calldata, by its offset, exceeds a number.
     pub refuses_above: Vec<(Selector, u8, u128)>,
-    /// Words of the calldata, by their offset, that are passed on a hundredth less.
+    /// Words of the calldata, by their offset, that are reduced by a hundredth.
     pub told_less: Vec<(Selector, u8)>,
-    /// Words of the calldata that are passed on a unit less.
+    /// Words of the calldata, by their offset, that are reduced by one unit.
     pub told_a_unit_less: Vec<(Selector, u8)>,
-    /// Words of the answer that are given a hundredth less.
+    /// Words of the answer, by their offset, that are reduced by a hundredth.
     pub tells_less: Vec<(Selector, u8)>,
-    /// Words of the answer from which the seconds since a time are taken.
+    /// Words of the answer, by their offset, that are reduced by the seconds since a time.
     pub tells_less_since: Vec<(Selector, u8, u64)>,
 }
 
@@ -35,7 +36,7 @@ impl Layer {
             let body = revert_above(code.len() + HEAD, *at, *most);
             when(&mut code, selector, &body);
         }
-        // the calldata to memory
+        // Copies the calldata to memory.
         code.extend([0x36, 0x5f, 0x5f, 0x37]);
         for (selector, at) in &self.told_less {
             when(&mut code, selector, &less(*at));
@@ -43,11 +44,11 @@ impl Layer {
         for (selector, at) in &self.told_a_unit_less {
             when(&mut code, selector, &a_unit_less(*at));
         }
-        // delegatecall(gas, beneath, 0, calldatasize, 0, 0), and the answer to memory
+        // delegatecall(gas, beneath, 0, calldatasize, 0, 0), and the answer to memory.
         code.extend([0x5f, 0x5f, 0x36, 0x5f, 0x73]);
         code.extend(beneath);
         code.extend([0x5a, 0xf4, 0x3d, 0x5f, 0x5f, 0x3e]);
-        // a failure stays one
+        // A failure is passed on.
         let [high, low] = u16::try_from(code.len() + 7).unwrap().to_be_bytes();
         code.extend([0x61, high, low, 0x57, 0x3d, 0x5f, 0xfd, 0x5b]);
         for (selector, at) in &self.tells_less {
@@ -61,10 +62,10 @@ impl Layer {
     }
 }
 
-/// Bytes that [`when`] puts before a body.
+/// The number of bytes that [`when`] puts before a body.
 const HEAD: usize = 16;
 
-/// Runs a body for calls of a selector, and jumps over it for others.
+/// Runs a body for calls of a selector, and skips it for others.
 fn when(code: &mut Vec<u8>, selector: &Selector, body: &[u8]) {
     code.extend([0x5f, 0x35, 0x60, 0xe0, 0x1c, 0x63]);
     code.extend(selector);
@@ -74,7 +75,7 @@ fn when(code: &mut Vec<u8>, selector: &Selector, body: &[u8]) {
     code.push(0x5b);
 }
 
-/// `if (calldata[at] > most) revert()`, in code that begins at a place.
+/// `if (calldata[at] > most) revert()`, in code that begins at this position.
 fn revert_above(place: usize, at: u8, most: u128) -> Vec<u8> {
     let [high, low] = u16::try_from(place + 29).unwrap().to_be_bytes();
     // push16 most, push1 at, calldataload, gt, iszero, push2 end, jumpi, push0, push0, revert, end

@@ -1,5 +1,5 @@
-//! The self-audit on a real chain: models that hold, a pool that lies, a token that begins to tax, and both when they are
-//! mended.
+//! Tests of the self-audit on a real chain: correct models, a pool that gives wrong answers, a token that begins to
+//! charge a fee, and both after they are repaired.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod layer;
@@ -19,7 +19,7 @@ use layer::{BALANCE_OF, GET_RESERVES, Layer, TRANSFER, TRANSFER_FROM};
 
 const KEY: &str = "test-key";
 
-/// A chain and a service on it, whose audit takes a turn when the test says so.
+/// A chain with a service, whose audit takes a turn only when the test requests it.
 struct World {
     chain: Devnet,
     follower: FollowerHandle,
@@ -58,7 +58,7 @@ impl World {
         world
     }
 
-    /// Puts the market of the chain's newest block in front of the service.
+    /// Publishes the market of the chain's newest block to the service.
     async fn follow(&mut self) {
         let newest = self.chain.rpc().block_number().await.unwrap();
         loop {
@@ -96,14 +96,14 @@ impl World {
         self.client.get(format!("{}{path}", self.base)).send().await.unwrap().text().await.unwrap()
     }
 
-    /// Lets the audit go on until the quarantine has so many pools.
+    /// Lets the audit continue until this many pools are in quarantine.
     async fn audit_until(&mut self, held: usize) {
         for _ in 0..200 {
             if self.held().len() == held {
                 return;
             }
             if self.turn().await.is_none() || held < self.held().len() {
-                // what is held is tried again in a later block
+                // A pool in quarantine is tried again in a later block.
                 self.next_block().await;
             }
         }
@@ -116,7 +116,7 @@ impl World {
         self.app.audit.turn(u32::MAX, &published.prepared, &published.doubtful, None).await
     }
 
-    /// Lets the audit go on until it checks a pool, for so many turns at most.
+    /// Lets the audit continue until it checks a pool, for at most this many turns.
     async fn turn_of(&self, pool: Address, turns: usize) -> Option<Verdict> {
         for _ in 0..turns {
             if let Some((probe, verdict)) = self.turn().await
@@ -136,7 +136,7 @@ impl World {
         self.chain.rpc().get("eth_getCode", json!([account, "latest"])).await.unwrap()
     }
 
-    /// Puts a layer over a contract; gives the code before.
+    /// Puts a layer over a contract, and returns its previous code.
     async fn put_over(&self, account: Address, layer: Layer) -> Bytes {
         let code = self.code(account).await;
         let beneath = account.create(7);
@@ -154,7 +154,7 @@ fn token(symbol: &str) -> Address {
     tokens::by_symbol(symbol).address
 }
 
-/// Two tokens between which a quote goes through a third one, and that one.
+/// Returns two tokens between which a quote uses a third token, and that third token.
 async fn a_way_through() -> [Address; 3] {
     let world = World::start().await;
     for from in tokens::TOKENS {
@@ -199,7 +199,7 @@ async fn what_models_say_of_every_pool_is_what_the_evm_pays() {
 async fn a_pool_that_pays_less_than_it_should_is_set_aside_until_it_pays_again() {
     let mut world = World::start().await;
     let sell = units("USDC", 40_000);
-    // pairs of the constant product: what they pay depends on the reserves that they tell
+    // Constant-product pairs, whose output depends on the reserves that they report.
     let pairs = json!(["uniswap_v2"]);
     let (_, before) = world.quote_over(pairs.clone(), token("USDC"), sell, WETH).await;
     let liar = pools_of(&before)[0].contract;
@@ -387,7 +387,8 @@ async fn a_token_that_cannot_be_checked_is_left_out_with_a_word_to_the_user() {
     assert_eq!(status, 200, "{quote:#}");
 }
 
-/// Gives a pair of the constant product three times the LINK that it had and calls its `sync()`: LINK is cheap there and nowhere else. The pair.
+/// Triples the LINK balance of a constant-product pair and calls its `sync()`, so that LINK is cheap only there.
+/// Returns the pair.
 async fn an_outlier(world: &World) -> Address {
     let (_, quote) = world.quote_over(json!(["uniswap_v2"]), WETH, units("WETH", 1), token("LINK")).await;
     let pair = pools_of(&quote)[0].contract;
@@ -411,7 +412,7 @@ async fn a_pool_that_pays_more_than_others_is_asked_about_before_a_quote_uses_it
     assert!(pools_of(&quote).contains(&pair.into()), "what is true is used");
     let asked = world.app.audit.counts()[0] - before;
     assert!(asked > 0, "the EVM was asked");
-    // and not again while it stays as it is, for no more than this
+    // The EVM must not be asked again while the pair does not change, for an amount that is not larger.
     let (_, again) = world.quote(WETH, units("WETH", 1), token("LINK")).await;
     assert_eq!(pools_of(&again), pools_of(&quote));
     assert_eq!(world.app.audit.counts()[0] - before, asked);
@@ -421,7 +422,7 @@ async fn a_pool_that_pays_more_than_others_is_asked_about_before_a_quote_uses_it
 async fn a_stale_pool_of_a_token_that_rebased_is_left_out_of_the_first_quote_and_named() {
     let mut world = World::start().await;
     let pair = an_outlier(&world).await;
-    // the pair's balance shrinks without a log, and nobody tells it
+    // The pair's balance shrinks without a log, and nobody calls `sync`.
     let held = world.chain.balance_of(token("LINK"), pair).await.unwrap();
     world.chain.fund(token("LINK"), pair, held / U256::from(2)).await.unwrap();
     world.next_block().await;
@@ -446,7 +447,7 @@ async fn pools_that_pay_more_than_others_are_asked_about_ahead_of_all_others() {
     world.next_block().await;
     let outliers = world.feed.latest().unwrap().doubtful.outliers.len();
     let mut agreed = Vec::new();
-    // every third turn is another's
+    // Every third turn is for another pool.
     for _ in 0..=outliers * 3 / 2 {
         agreed
             .extend(world.turn().await.filter(|(_, verdict)| *verdict == Verdict::Agrees).map(|(probe, _)| probe.pool));

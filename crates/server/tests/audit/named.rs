@@ -1,4 +1,4 @@
-//! Vaults that somebody named: quoted once the EVM agreed, set aside where it does not.
+//! Tests of vaults named by configuration: quoted once the EVM has confirmed them, and quarantined if it disagrees.
 
 use braid_audit::Verdict;
 use braid_devnet::addresses::PUFETH;
@@ -16,10 +16,11 @@ const REDEEM: Selector = [0xba, 0x08, 0x76, 0x52];
 const PREVIEW_DEPOSIT: Selector = [0xef, 0x8b, 0x30, 0xf7];
 const PREVIEW_REDEEM: Selector = [0x4c, 0xda, 0xd5, 0x06];
 
-/// Where nobody knows a vault.
+/// An address that no list contains.
 const NAMED: Address = Address::repeat_byte(0x76);
 
-/// A chain with OpenZeppelin's vault of wrapped ether at an address that is on no list, and a service that was told of it.
+/// Starts a chain with OpenZeppelin's vault of wrapped ether at an address that is on no list, and a service whose
+/// configuration names it.
 async fn with_a_named_vault() -> World {
     let chain = Devnet::start(Options::default()).await.unwrap();
     let code: Bytes = chain.rpc().get("eth_getCode", json!([PUFETH, "latest"])).await.unwrap();
@@ -32,7 +33,7 @@ async fn with_a_named_vault() -> World {
     World::on(chain, FollowerConfig { vaults: [NAMED].into(), ..FollowerConfig::default() }).await
 }
 
-/// A call by the taker, mined.
+/// Sends a call by the taker, which is mined.
 async fn send(chain: &Devnet, to: Address, selector: Selector, words: &[B256]) {
     let call = json!({"from": accounts::TAKER, "to": to, "data": calldata(selector, words)});
     let receipt = chain.rpc().call("eth_sendTransactionSync", json!([call])).await.unwrap();
@@ -70,7 +71,7 @@ async fn a_named_vault_is_quoted_once_the_evm_paid_what_its_model_says() {
     assert!(world.get("/metrics").await.contains("braid_audit_proven_vaults 1\n"));
 }
 
-/// In the block that it is read at such a vault says what a plain one says, and in the next one less.
+/// In the block in which it is read, such a vault answers like a plain one, and in the next block it answers less.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_named_vault_whose_price_moves_in_a_way_of_its_own_is_set_aside() {
     let mut world = with_a_named_vault().await;
@@ -94,7 +95,8 @@ async fn a_named_vault_whose_price_moves_in_a_way_of_its_own_is_set_aside() {
     }
 }
 
-/// Deposits go through, and previews say what the model says: one way does not prove the other, now or when it is tried again.
+/// Deposits succeed and previews agree with the model. A successful deposit must not prove redemptions, neither now nor
+/// when the vault is tried again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_named_vault_that_gives_nothing_back_is_set_aside_and_stays_there() {
     let mut world = with_a_named_vault().await;
@@ -117,7 +119,7 @@ async fn a_named_vault_that_gives_nothing_back_is_set_aside_and_stays_there() {
     assert_eq!(status, 200, "{quote:#}");
 }
 
-/// Small redemptions go through, and no preview tells of a limit.
+/// Small redemptions succeed, and no preview shows a limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_named_vault_that_gives_back_little_at_once_is_set_aside() {
     let mut world = with_a_named_vault().await;

@@ -1,4 +1,4 @@
-//! Several inputs and outputs in one transaction.
+//! Tests of several inputs and outputs in one transaction.
 
 use braid_devnet::accounts;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ async fn baskets_pay_every_output_in_one_transaction() {
         world.approve(&quote["approvals"]).await;
         let simulates = !quote["simulation"].is_null();
         let built = world.build(&json!({"quote_id": quote["quote_id"], "simulate": simulates})).await;
-        // sent with the measured limit where it was measured
+        // Sent with the simulated gas limit where there is one.
         world.settles(&quote, &built).await;
     }
 }

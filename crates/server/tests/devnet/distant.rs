@@ -1,4 +1,4 @@
-//! A service over a node that answers late, and code on the chain that reads without end.
+//! Tests of a service with a slow node, and of contracts that read storage without end.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::stand_in::Lists;
 use crate::wallets::wrap_erc6492;
 use crate::world::{KEY, OTHER_KEY, World, decimal, token, units};
 
-/// Reads word after word, for as long as there is gas.
+/// Reads word after word until the gas is used up.
 const READS_WITHOUT_END: &[u8] = &[0x5f, 0x5b, 0x80, 0x54, 0x50, 0x60, 0x01, 0x01, 0x60, 0x01, 0x56];
 
 const LATE: Duration = Duration::from_millis(100);
@@ -25,7 +25,7 @@ fn simulated(from: &str, whole: u64, to: &str) -> Value {
     })
 }
 
-/// Makes a quote that must be simulated and agree; gives what it asked of the node.
+/// Requests a quote whose simulation must succeed and agree. Returns what it asked of the node.
 async fn agrees(world: &World, body: &Value) -> [u64; 3] {
     let ((status, answer), asked) = world.node.asked_by(world.post("/v1/quote", body)).await;
     let (quote, seen) = (&answer["data"], &answer["data"]["simulation"]);
@@ -36,11 +36,11 @@ async fn agrees(world: &World, body: &Value) -> [u64; 3] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_simulation_takes_a_few_messages_the_first_time_and_two_at_every_later_block() {
-    // most messages of the first simulation of all, and of each first one of another pair
+    // The maximum number of messages for the very first simulation, and for the first one of each other pair.
     for (lends, lists, most) in
         [(true, Lists::Lending, [40, 24]), (true, Lists::No, [40, 40]), (false, Lists::Plain, [40, 40])]
     {
-        // messages are counted here, however long a busy machine takes
+        // The number of messages matters here, not how long a busy machine takes.
         let long = Duration::from_secs(600);
         let audit = AuditConfig { first_wait: long, check_time: long, ..AuditConfig::default() };
         let config = Config { simulation_time: long, audit, ..Config::default() };
@@ -52,7 +52,7 @@ async fn a_simulation_takes_a_few_messages_the_first_time_and_two_at_every_later
             let started = Instant::now();
             let asked = agrees(&world, &simulated(from, whole, to)).await;
             eprintln!("lends {lends}, {lists:?}: first {from} to {to}: {asked:?} in {:?}", started.elapsed());
-            // tokens are checked and simulations are made side by side, each in several readings
+            // Tokens are checked and simulations are made at the same time, each in several reads.
             assert!(asked[0] <= most[place.min(1)], "{lists:?}: {from} to {to}: {asked:?}");
         }
         for _ in 0..3 {
@@ -87,7 +87,8 @@ async fn a_quote_whose_simulation_takes_too_long_comes_without_it() {
     agrees(&world, &simulated("USDC", 100, "WETH")).await;
 }
 
-/// Both wait for a node that does not answer: a route that is given up for its tokens is not simulated for as long as a simulation may take.
+/// Both the token check and the simulation wait for a node that does not answer. When the route is given up because of
+/// its tokens, the service must not wait for its simulation.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_quote_whose_tokens_cannot_be_checked_does_not_wait_for_its_simulation() {
     let audit = AuditConfig { first_wait: Duration::from_millis(200), ..AuditConfig::default() };
@@ -146,7 +147,7 @@ async fn a_token_that_reads_without_end_is_refused_after_few_messages() {
     world.next_block().await;
     let ((status, answer), asked) = world.node.asked_by(world.post("/v1/quote", &simulated("LINK", 5, "WETH"))).await;
     assert_eq!((status, answer["code"].as_str()), (422, Some("TOKEN_UNSUPPORTED")), "{answer:#}");
-    // its check and the simulation beside it each end at their bound
+    // The check of the token and the simulation next to it each end at their limit.
     assert!(asked[0] <= 600, "{asked:?}");
     agrees(&world, &simulated("USDC", 50, "WETH")).await;
 }
@@ -165,7 +166,8 @@ async fn ether_that_goes_to_the_weth_contract_counts_as_what_is_sent_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_audit_takes_so_many_calls_a_block() {
     const BLOCKS: u64 = 24;
-    // calls a block; a check beside that takes some ten of a node that lends code, and a hundred of one that does not
+    // Calls per block. A check that exceeds it takes about ten calls of a node with state overrides, and a hundred of
+    // one without.
     for (lends, share, beyond) in [(true, 12, 40), (false, 60, 400)] {
         let share_of_block = u32::try_from(share).unwrap();
         let audit = AuditConfig { calls_per_block: share_of_block, ..AuditConfig::default() };

@@ -1,4 +1,5 @@
-//! The whole way on a real chain: quote, approve or sign, build, send, receive — equal to the wei.
+//! Tests of the complete process on a real chain: quote, approve or sign, build, send and receive, with amounts equal
+//! to the wei.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, unreachable_pub)]
 
 mod baskets;

@@ -1,4 +1,4 @@
-//! What the service finds on the chain: the proxy, balances and allowances.
+//! Tests of what the service reads from the chain: the proxy, balances and allowances.
 
 use braid_devnet::accounts;
 use braid_primitives::{Address, NATIVE_ETHER};
@@ -17,7 +17,8 @@ async fn the_proxy_is_found_on_the_chain() {
     assert!(empty["warnings"].as_array().unwrap().is_empty());
 }
 
-/// Quotes go on, builds say so, and a simulation puts the proxy's code in its place and says that it did.
+/// Quotes must continue and builds must warn. A simulation must place the proxy's code by a state override and state
+/// that it did.
 #[tokio::test(flavor = "multi_thread")]
 async fn where_the_proxy_is_missing_simulations_place_it_and_answers_warn() {
     use braid_quoting::proxy::ProxyState;

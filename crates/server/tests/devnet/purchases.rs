@@ -1,4 +1,4 @@
-//! Exact output: what is bought is the amount, and what is sold is what the quote says.
+//! Tests of exact outputs: the recipient gets the amount, and the taker sells what the quote states.
 
 use braid_devnet::accounts;
 use braid_primitives::{Address, NATIVE_ETHER, U256};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, decimal, number, token, units};
 
-/// A quote for an exact amount; `more` are further fields of the request.
+/// Requests a quote for an exact amount; `more` contains further fields of the request.
 async fn purchase(world: &World, from: &str, amount: U256, to: &str, more: Value) -> Value {
     let mut body = json!({
         "inputs": [{"chain_id": 1, "address": token(from)}],
@@ -45,7 +45,7 @@ async fn held(world: &World, token: Address, who: Address) -> U256 {
     }
 }
 
-/// Sends what was built, and returns what the taker sold and what the recipient got, and the gas that it took.
+/// Sends a built transaction. Returns what the taker sold, what the recipient got, and the gas used.
 async fn sent_for(world: &mut World, quote: &Value, built: &Value) -> ((U256, U256), U256) {
     let address = |value: &Value| value.as_str().unwrap().parse::<Address>().unwrap();
     let sold = address(&quote["estimated_inputs"][0]["token"]);
@@ -64,7 +64,7 @@ async fn sent(world: &mut World, quote: &Value, built: &Value) -> (U256, U256) {
     sent_for(world, quote, built).await.0
 }
 
-/// Works the quote out again from its receipt alone.
+/// Recomputes the quote from its receipt alone.
 async fn proves_itself(world: &World, quote: &Value) {
     let path = format!("{}/v1/quote/{}/receipt", world.base, quote["quote_id"].as_str().unwrap());
     let receipt = world.client.get(path).header("x-api-key", crate::world::KEY).send().await.unwrap();
@@ -73,7 +73,7 @@ async fn proves_itself(world: &World, quote: &Value) {
     assert!(!findings.iter().any(|finding| matches!(finding.verdict, Verdict::Differs(_))), "{findings:#?}");
 }
 
-/// Builds, sends, and checks that the chain does what was quoted.
+/// Builds and sends, and checks that the result on chain is what was quoted.
 async fn settles(world: &mut World, quote: &Value, more: Value) {
     proves_itself(world, quote).await;
     let mut body = json!({"quote_id": quote["quote_id"]});
@@ -119,7 +119,7 @@ async fn exactly_the_amount_is_bought_by_allowance() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_split_sells_the_maximum_and_buys_at_least_the_amount() {
     let mut world = World::start().await;
-    // leave out what earns by the second: the block comes when the machine gets to it
+    // Excludes everything whose price changes each second, because the time of the next block depends on the machine.
     let timeless = json!({"exclude_protocols": ["morpho", "erc4626", "balancer_v3_buffer"]});
     let mut split = 0;
     for (from, whole, to) in
@@ -161,7 +161,7 @@ async fn a_price_that_moved_costs_more_up_to_the_maximum_and_no_further() {
     let maximum = decimal(&quote["estimated_inputs"][0]["maximum_amount"]);
     let built = world.build(&json!({"quote_id": quote["quote_id"]})).await;
 
-    // somebody buys before: first a little, then a lot
+    // Another purchase comes first: a small one, and then a large one.
     let buy = async |world: &mut World, whole| {
         let moved = json!({"include_protocols": ["uniswap_v3"], "max_steps": 1, "slippage_tolerance_bps": 5_000});
         let mover = purchase(world, "USDC", units("WETH", whole), "WETH", moved).await;

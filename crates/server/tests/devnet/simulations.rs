@@ -1,4 +1,4 @@
-//! Simulations beside what the chain then does.
+//! Compares simulations with the results on chain.
 
 use braid_devnet::accounts;
 use braid_primitives::{Address, U256};
@@ -29,11 +29,11 @@ async fn a_simulation_sees_what_the_chain_then_does() {
         let built = world.build(&json!({"quote_id": quote["quote_id"], "simulate": true})).await;
         assert_eq!(built["simulation"]["overrides"], json!([]));
         let gas_used = built["simulation"]["gas_used"].as_u64().unwrap();
-        // a call passes on 63 of 64 parts of what is left: the node's own search for a limit knows that
+        // A call receives at most 63/64 of the remaining gas. The node's own search for a limit considers this.
         let needed = world.chain.rpc().call("eth_estimateGas", json!([built["rpc_transaction"]])).await.unwrap();
         let limit = built["transaction"]["gas"].as_u64().unwrap();
         assert!(number(&needed) < U256::from(limit) && limit < gas_used * 2, "{needed} needed, {limit} given");
-        // A pool writes an observation once a second: the block comes when the simulation said it would.
+        // A pool writes an observation once per timestamp, so the block gets the timestamp of the simulation.
         let newest = world.chain.rpc().call("eth_getBlockByNumber", json!(["latest", false])).await.unwrap();
         let next_s: U256 = number(&newest["timestamp"]) + U256::from(12);
         world.chain.rpc().call("evm_setNextBlockTimestamp", json!([format!("{next_s:#x}")])).await.unwrap();
@@ -59,11 +59,11 @@ async fn a_build_that_would_revert_says_why_and_is_still_answered() {
     assert!(revert["message"].as_str().unwrap().contains("fail"), "{revert:#}");
 }
 
-/// The quote's block is gone from the node, as after a reorganisation, or with a node that keeps no state of it.
+/// The node has no state of the quote's block, as after a reorganisation or with a node that does not keep it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_without_the_blocks_state_makes_a_simulation_unavailable_and_nothing_else() {
     let mut world = World::start().await;
-    // the tokens were checked while there was a state to check them on
+    // The tokens are checked while their state is available.
     world.quote(token("USDC"), units("USDC", 50), token("WETH")).await;
     let snapshot = world.call("evm_snapshot", json!([])).await;
     world.call("evm_mine", json!([])).await;

@@ -1,4 +1,4 @@
-//! A stand-in for a node: passes everything on to the real one, later, and counts what it was asked.
+//! A substitute for a node: it passes everything on to the real node with a delay, and counts what it receives.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-/// The stand-in; answers for as long as the test's runtime runs.
+/// The substitute. It answers for as long as the test's runtime runs.
 #[derive(Clone)]
 pub struct StandIn {
     pub url: String,
@@ -25,24 +25,24 @@ struct Inner {
     messages: AtomicU64,
     calls: AtomicU64,
     codes: AtomicU64,
-    /// Whether calls that lend code are refused.
+    /// Whether calls with state overrides are accepted.
     lends: bool,
     lists: AtomicU8,
 }
 
-/// Which access lists it tells.
+/// Which access lists the node returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lists {
-    /// Those that the chain's own node tells: of calls on a block's state.
+    /// Those of the chain's own node: for calls on a block's state.
     Plain,
-    /// Of calls on a state that is lent too, as most nodes tell them.
+    /// Also for calls with state overrides, as most nodes do.
     Lending,
-    /// None: it does not have the method.
+    /// None: the node does not have the method.
     No,
 }
 
 impl StandIn {
-    /// Stands before a node, which lends code or not.
+    /// Starts before a node, with or without state overrides.
     pub async fn before(upstream: String, lends: bool) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -55,22 +55,22 @@ impl StandIn {
         Self { url, inner }
     }
 
-    /// From now on it tells such access lists.
+    /// Sets which access lists are returned from now on.
     pub fn set_lists(&self, lists: Lists) {
         self.inner.lists.store(lists as u8, Ordering::Relaxed);
     }
 
-    /// From now on answers come so much later.
+    /// Sets the delay of answers from now on.
     pub fn set_latency(&self, latency: Duration) {
         self.inner.latency_ms.store(u64::try_from(latency.as_millis()).unwrap(), Ordering::Relaxed);
     }
 
-    /// Messages, calls in them, and calls for code among those.
+    /// Returns the number of messages, of calls in them, and of calls for code among those.
     pub fn asked(&self) -> [u64; 3] {
         [&self.inner.messages, &self.inner.calls, &self.inner.codes].map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// What an action asked: as [`StandIn::asked`].
+    /// Returns what an action requested, as [`StandIn::asked`] does.
     pub async fn asked_by<T>(&self, action: impl Future<Output = T>) -> (T, [u64; 3]) {
         let before = self.asked();
         let done = action.await;
@@ -81,14 +81,15 @@ impl StandIn {
 
 const LIST: &str = "eth_createAccessList";
 
-/// Asks the chain's node, which tells access lists of a block's own state alone, what a call on a lent state would find.
+/// Converts a request for the access list of a call with state overrides into a trace, because the chain's node returns
+/// access lists only for a block's own state.
 fn as_trace(call: &mut Value) {
     let lent = call["params"].as_array_mut().unwrap().remove(2);
     call["method"] = json!("debug_traceCall");
     call["params"].as_array_mut().unwrap().push(json!({"tracer": "prestateTracer", "stateOverrides": lent}));
 }
 
-/// What a trace saw, as an access list.
+/// Converts the result of a trace into an access list.
 fn as_list(answer: &mut Value) {
     let Some(seen) = answer["result"].as_object() else { return };
     let item = |(address, account): (&String, &Value)| {

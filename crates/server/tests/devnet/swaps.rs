@@ -1,4 +1,4 @@
-//! Single swaps: by allowance and by signature, and what is told of the taker.
+//! Tests of single swaps, by allowance and by signature, and of what answers state about the taker.
 
 use braid_devnet::accounts;
 use braid_execution::{Order, execute_calldata};
@@ -34,8 +34,8 @@ async fn what_is_quoted_is_what_the_chain_pays() {
     }
 }
 
-/// The first units of a token cost 17,100 gas more than any after them: the estimate leaves them out, since nothing in it depends on what an account
-/// holds. The limit has room for them, and a simulation measures them.
+/// The first units of a token cost an account 17,100 gas more than later ones. The estimate omits this, because it does
+/// not depend on any account's balance. The limit must have room for it, and a simulation must measure it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fresh_wallets_first_balance_fits_the_limit_and_is_measured_by_a_simulation() {
     let mut world = World::start().await;
@@ -58,7 +58,7 @@ async fn a_fresh_wallets_first_balance_fits_the_limit_and_is_measured_by_a_simul
     }
 }
 
-/// A path does not look at what arrives, so that one is sent only where the tokens' transfers were verified.
+/// A path does not check what arrives, so the service may send one only if the tokens' transfers have been verified.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_verifies_no_transfers_sends_no_path() {
     let order = Order { inputs: vec![], outputs: vec![], recipient: Address::ZERO, deadline: 0, partner_fee: None };
@@ -122,7 +122,7 @@ async fn allowances_and_balances_are_told_and_fail_nothing() {
 
     world.approve(&quote["approvals"]).await;
     let larger = world.quote(usdt, units("USDT", 20), dai).await;
-    // ten are allowed and twenty wanted: tether must be reset first
+    // Ten are allowed and twenty are required, and USDT must be reset to zero first.
     assert_eq!(larger["approvals"][0]["transactions"].as_array().unwrap().len(), 2);
     let again = world.quote(usdt, units("USDT", 10), dai).await;
     assert_eq!(again["approvals"][0]["satisfied"], true);
@@ -130,7 +130,7 @@ async fn allowances_and_balances_are_told_and_fail_nothing() {
 
     assert_eq!(again["approvals"].as_array().unwrap().len(), 1, "listed although it is in place");
 
-    // a caller who asks for the check by name is told only what is missing, and a bundle holds nothing else
+    // If the check is requested explicitly, only missing approvals are returned, and a bundle contains no others.
     let mut asked = json!({
         "inputs": [{"chain_id": 1, "address": usdt, "amount": units("USDT", 10).to_string()}],
         "outputs": [{"chain_id": 1, "address": dai, "ratio_bps": 10000}],

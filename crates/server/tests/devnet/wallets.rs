@@ -1,4 +1,4 @@
-//! Owners that are contracts, and the nonces of signatures.
+//! Tests of owners that are contracts, and of the nonces of signatures.
 
 use braid_devnet::accounts;
 use braid_primitives::{Address, U256};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::world::{World, decimal, token, units};
 
-/// An account that stands by what `owner` signs (EIP-1271): a stand-in for a contract wallet, written out in opcodes. It
-/// recovers the signer of the hash and answers the magic value if that is the owner.
+/// Returns the opcodes of a contract wallet that accepts what `owner` signs (EIP-1271). It recovers the signer of the
+/// hash, and returns the magic value if that is the owner.
 fn wallet_code(owner: Address) -> Vec<u8> {
     let mut code = vec![
         0x60, 0x04, 0x35, 0x5f, 0x52, // hash
@@ -23,7 +23,7 @@ fn wallet_code(owner: Address) -> Vec<u8> {
 }
 
 impl World {
-    /// Gives an account that no key opens ether and USDC, and lets transactions be sent in its name.
+    /// Gives ether and USDC to an account without a key, and enables transactions from it.
     async fn endow(&mut self, account: Address, usdc: Address, amount: U256) {
         self.call("anvil_impersonateAccount", json!([account])).await;
         self.call("anvil_setBalance", json!([account, "0x8ac7230489e80000"])).await;
@@ -80,13 +80,13 @@ async fn a_contract_wallet_signs_by_its_own_rule() {
     assert_eq!(received, decimal(&quote["estimated_outputs"][0]["expected_amount"]));
 }
 
-/// Once an account has code, Permit2 asks the code and no longer the key: so does the service.
+/// When an account has code, Permit2 asks the code instead of checking the key, and the service must do the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_key_of_an_account_with_code_counts_for_nothing() {
     let world = World::start().await;
     let quote = world.quote(token("USDC"), units("USDC", 5), token("WETH")).await;
     let signature = world.signed(accounts::TAKER, &quote).await;
-    // code that answers nothing, as a careless delegation (EIP-7702) would
+    // Code that returns nothing, like a careless delegation (EIP-7702).
     world.call("anvil_setCode", json!([accounts::TAKER, "0x00"])).await;
     world.call("anvil_mine", json!(["0x1"])).await;
     let mut world = world;
@@ -96,7 +96,7 @@ async fn the_key_of_an_account_with_code_counts_for_nothing() {
     assert_eq!((status, answer["code"].as_str()), (422, Some("PERMIT2_SIGNATURE_INVALID")), "{answer:#}");
 }
 
-/// `abi.encode(factory, calldata, signature)`, then the suffix of ERC-6492.
+/// Returns `abi.encode(factory, calldata, signature)` with the suffix of ERC-6492.
 pub fn wrap_erc6492(factory: Address, calldata: &[u8], signature: &[u8]) -> String {
     let word = |number: usize| U256::from(number).to_be_bytes::<32>().to_vec();
     let padded = |bytes: &[u8]| [bytes, &vec![0; bytes.len().next_multiple_of(32) - bytes.len()]].concat();

@@ -1,4 +1,4 @@
-//! A chain with the real pools, a service on it, and what tests ask of both.
+//! A chain with the real pools and a service on it, with helpers for the tests.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::stand_in::StandIn;
 pub const KEY: &str = "test-key";
 pub const OTHER_KEY: &str = "other-key";
 
-/// A chain and a service on it.
+/// A chain with a service.
 pub struct World {
     pub chain: Devnet,
     pub follower: FollowerHandle,
     pub feed: Arc<MarketFeed>,
     pub app: App,
-    /// Between the service and the chain; the follower asks the chain itself.
+    /// The node between the service and the chain. The follower uses the chain directly.
     pub node: StandIn,
     pub base: String,
     pub client: reqwest::Client,
@@ -32,7 +32,7 @@ impl World {
         Self::with(Config::default(), true).await
     }
 
-    /// A service with settings, over a node that lends code or not.
+    /// Starts a service with settings, using a node with or without state overrides.
     pub async fn with(config: Config, lends: bool) -> Self {
         let chain = Devnet::start(Options::default()).await.unwrap();
         let stand_in = StandIn::before(chain.http_url(), lends).await;
@@ -61,7 +61,7 @@ impl World {
         world
     }
 
-    /// Puts the market of the chain's newest block in front of the service.
+    /// Publishes the market of the chain's newest block to the service.
     pub async fn follow(&mut self) {
         let newest = self.chain.rpc().block_number().await.unwrap();
         loop {
@@ -89,7 +89,7 @@ impl World {
         (response.status().as_u16(), response.json().await.unwrap())
     }
 
-    /// A call to the node that must succeed.
+    /// Makes a call to the node, which must succeed.
     pub async fn call(&self, method: &str, params: Value) -> Value {
         self.chain.rpc().call(method, params).await.unwrap()
     }
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// What the taker holds of every input and output of a quote.
+    /// Returns the taker's balances of every input and output of a quote.
     pub async fn holdings(&self, quote: &Value) -> Vec<(Address, U256)> {
         let inputs = quote["inputs"].as_array().unwrap().iter().map(|input| &input["address"]);
         let outputs = quote["estimated_outputs"].as_array().unwrap().iter().map(|output| &output["token"]);
@@ -145,7 +145,7 @@ impl World {
         held
     }
 
-    /// Sends what was built and checks that it takes and pays what the quote said.
+    /// Sends a built transaction, and checks that it takes and pays what the quote stated.
     pub async fn settles(&mut self, quote: &Value, built: &Value) {
         let before = self.holdings(quote).await;
         let receipt = self.send(&built["rpc_transaction"]).await;
@@ -162,7 +162,7 @@ impl World {
         assert!(number(&receipt["gasUsed"]) < U256::from(limit));
     }
 
-    /// A quote for a basket; `more` are further fields of the request.
+    /// Requests a quote for a basket; `more` contains further fields of the request.
     pub async fn basket(&self, inputs: &[(&str, u64)], outputs: &[(&str, u16)], more: Value) -> Value {
         let sold = |(symbol, whole): &(&str, u64)| json!({"chain_id": 1, "address": token(symbol), "amount": units(symbol, *whole).to_string()});
         let bought = |(symbol, ratio_bps): &(&str, u16)| json!({"chain_id": 1, "address": token(symbol), "ratio_bps": ratio_bps});

@@ -1,4 +1,4 @@
-//! Everything that a request can get wrong: each a documented problem with its pointer, never a 500.
+//! Tests of invalid requests: each gives a documented problem with its pointer, and never a 500.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::support::{KEY, Service, TAKER, USDC, problem, request};
 
 const ZERO: &str = "0x0000000000000000000000000000000000000000";
 
-/// The request that works with one value replaced; a pointer that does not exist yet is added.
+/// Returns the valid request with one value replaced. A pointer that does not exist yet is added.
 fn with(pointer: &str, value: Value) -> Value {
     let mut body = request();
     match body.pointer_mut(pointer) {

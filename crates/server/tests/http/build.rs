@@ -1,4 +1,4 @@
-//! From a quote to a transaction: again and again, on a moving market, across expiry and restarts.
+//! Tests of builds from a quote: repeated, on a changing market, and across expiry and restarts.
 
 use braid_primitives::{NATIVE_ETHER, WETH};
 use braid_server::Config;
@@ -85,7 +85,7 @@ async fn a_clock_that_is_set_by_an_hour_ends_quotes_at_once_or_an_hour_later() {
     let ready = async || service.get("/ready").send().await.unwrap().json::<Value>().await.unwrap()["status"].clone();
     let before = quote_id(&service).await;
 
-    // set back, it leaves open what was open, and a new quote has its whole time by the clock as it is
+    // A clock that is set back keeps valid quotes valid. A new quote is valid for its whole time by the new clock.
     service.clock.set_ms(NOW_MS - HOUR_MS);
     assert_eq!(ready().await, "ready");
     let during = service.quote(&request()).await;
@@ -98,7 +98,7 @@ async fn a_clock_that_is_set_by_an_hour_ends_quotes_at_once_or_an_hour_later() {
     assert_eq!(refused(&during["quote_id"]).await, (410, "QUOTE_EXPIRED".into()));
     service.build(&json!({"quote_id": before})).await;
 
-    // set forward, it ends all of them, and set right it opens again what was not over
+    // A clock that is set forward ends all quotes. After it is set right, quotes that have not expired are valid again.
     service.clock.set_ms(NOW_MS + HOUR_MS);
     assert_eq!(ready().await, "ready");
     assert_eq!(refused(&before).await, (404, "QUOTE_NOT_FOUND".into()));
@@ -122,7 +122,7 @@ async fn slow_signers_get_the_time_that_they_ask_for() {
     let long: Vec<_> = quote["warnings"].as_array().unwrap().iter().filter(|told| told["code"] == "LONG_TTL").collect();
     assert!(long[0]["message"].as_str().unwrap().contains("100 basis points"), "{long:?}");
 
-    // a transaction that is built at once can be signed as long as the quote was asked to be good for
+    // A transaction that is built at once can be signed for as long as the requested validity of the quote.
     let built = service.build(&json!({"quote_id": quote["quote_id"]})).await;
     assert_eq!(built["deadline"], NOW_S + 900);
     let dir = service.stop().await;
@@ -167,7 +167,7 @@ async fn a_restart_keeps_quotes() {
     assert_eq!(after, before);
 }
 
-/// A service on the data directory of one that has stopped.
+/// Starts a service on the data directory of one that has stopped.
 async fn reopen(dir: DataDir) -> Service {
     Service::without_market(Config::default(), dir, NOW_MS + 1).await
 }
@@ -230,7 +230,8 @@ async fn the_calls_of_a_bundle_are_the_missing_approvals_and_the_swap() {
     ]);
     assert_eq!(built["calls"], expected);
 
-    // a token that changes allowances only through zero has two calls of its own, which is the approval's business; ether has none
+    // A token whose allowance can be changed only through zero has two calls of its own, which belong to the approval;
+    // ether has none.
     let ether = swap_of_ether(&service).await;
     assert_eq!(ether["calls"].as_array().unwrap().len(), 1);
     assert_eq!(ether["calls"][0]["value"], "0xde0b6b3a7640000");

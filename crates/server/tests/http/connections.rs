@@ -1,4 +1,5 @@
-//! Clients as they are: slow ones, many at once, ones that speak another protocol, plain ones that keep their connection.
+//! Tests of different clients: slow ones, many at once, ones with another protocol, and simple ones that keep their
+//! connection.
 
 use std::time::{Duration, Instant};
 
@@ -13,12 +14,12 @@ use crate::support::{KEY, Service, data, request};
 
 /// Longer than any test takes.
 const LONG: Duration = Duration::from_secs(600);
-/// Short enough to be waited for.
+/// Short enough for a test to wait.
 const SHORT: Duration = Duration::from_millis(200);
 
 const PATIENT: ClientTimeouts = ClientTimeouts { idle: LONG, head: LONG, answer: LONG };
 
-/// A client that speaks HTTP by hand over one connection.
+/// A client that writes HTTP by hand over one connection.
 struct Plain {
     stream: TcpStream,
     unread: Vec<u8>,
@@ -42,7 +43,7 @@ impl Plain {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
     }
 
-    /// Reads until `end` is there; `false` where the connection ends before.
+    /// Reads until `end` is found; returns `false` if the connection ends before.
     async fn has(&mut self, end: impl Fn(&[u8]) -> bool) -> bool {
         while !end(&self.unread) {
             let mut chunk = [0; 16_384];
@@ -54,7 +55,7 @@ impl Plain {
         true
     }
 
-    /// The next answer; `None` where the connection ends without one.
+    /// Returns the next answer; `None` if the connection ends without one.
     async fn answer(&mut self) -> Option<Answer> {
         let end_of_head = |bytes: &[u8]| bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4);
         if !self.has(|bytes| end_of_head(bytes).is_some()).await {
@@ -69,7 +70,7 @@ impl Plain {
         Some(Answer { status: head[9..12].parse().unwrap(), head, body })
     }
 
-    /// Whether nothing more comes but the end.
+    /// Returns whether the connection ends without further data.
     async fn is_over(&mut self) -> bool {
         !self.has(|bytes| !bytes.is_empty()).await
     }
@@ -112,15 +113,15 @@ async fn a_refusal_never_costs_a_plain_client_its_connection() {
         (post("/v1/quote", KEY, json, large.len()), &large, 413),
     ];
     let mut plain = Plain::open(&service).await;
-    // past a thousand calls of each kind they are too many, which is told as well
+    // After a thousand calls of each kind the limit refuses them, which is also a valid answer.
     let (mut seen, mut calls) = ([0; 2], 0);
     for round in 0..2_500 {
         for (head, body, expected) in &refusals {
-            // large bodies take their time
+            // Large bodies take time.
             if *expected == 413 && round % 50 != 0 {
                 continue;
             }
-            // as many clients do, the head first
+            // The head first, as many clients send it.
             plain.send(head).await;
             plain.send(body).await;
             let answer = plain.answer().await.unwrap_or_else(|| panic!("call {calls} has no answer"));
@@ -139,14 +140,14 @@ async fn a_body_without_end_is_answered_and_the_connection_closed_as_announced()
     let mut plain = Plain::open(&service).await;
     let length = 1 << 30;
     plain.send(post("/v1/quote", KEY, "application/json", length)).await;
-    // still sending when the answer comes
+    // The client is still sending when the answer comes.
     plain.send(vec![b' '; 300_000]).await;
     let answer = plain.answer().await.unwrap();
     assert_eq!((answer.status, code(&answer)), (413, "PAYLOAD_TOO_LARGE"));
     assert!(answer.head.contains("connection: close"), "{}", answer.head);
     assert!(plain.is_over().await);
 
-    // a client that asks first is spared the sending
+    // A client that sends `Expect: 100-continue` need not send the body.
     let mut asking = Plain::open(&service).await;
     let head =
         post("/v1/quote", KEY, "application/json", 200_000).replace("host: x", "host: x\r\nexpect: 100-continue");
@@ -158,7 +159,7 @@ async fn a_body_without_end_is_answered_and_the_connection_closed_as_announced()
 
 #[tokio::test]
 async fn a_client_that_is_too_slow_is_told_and_let_go() {
-    // one time is short for each, so that no other is ever over
+    // Only one timeout is short in each configuration, so that the others never expire.
     let head = with(ClientTimeouts { head: SHORT, ..PATIENT }, 100, 100);
     let body = Config { body_timeout: SHORT, ..with(PATIENT, 100, 100) };
     let sent = ["GET /health HTTP/1.1\r\nx-slow: ".to_owned(), post("/v1/quote", KEY, "application/json", 100) + "{"];
@@ -177,7 +178,7 @@ async fn a_client_that_is_too_slow_is_told_and_let_go() {
     assert_eq!(idle.answer().await.unwrap().status, 200);
     assert!(idle.is_over().await);
     let service = Service::with(with(ClientTimeouts { answer: SHORT, ..PATIENT }, 100, 100)).await;
-    // one that asks and does not read
+    // A client that sends requests and does not read the answers.
     let mut deaf = Plain::open(&service).await;
     let asked = "GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(400);
     deaf.send(asked).await;
@@ -205,7 +206,7 @@ async fn health_answers_while_one_client_holds_every_place() {
             held.push(plain);
             assert_eq!(Plain::health(&service).await, 200, "{n}");
         }
-        // nor does one that says goodbye and stays
+        // The same holds for a client that sends `Connection: close` and does not close.
         let mut staying = Vec::new();
         for n in 0..100 {
             let mut plain = Plain::open(&service).await;
@@ -214,7 +215,7 @@ async fn health_answers_while_one_client_holds_every_place() {
             assert_eq!(Plain::health(&service).await, 200, "{n}");
         }
         drop(staying);
-        // all but as many as there may be were let go
+        // All connections beyond the limit were closed.
         let mut ends: FuturesUnordered<_> = held.iter_mut().map(Plain::is_over).collect();
         for _ in 0..200 - 16 {
             assert!(ends.next().await.unwrap());
@@ -292,10 +293,10 @@ async fn what_is_no_http_is_a_problem_like_any_other() {
     ];
     for (sent, status, expected) in rows {
         let mut plain = Plain::open(&service).await;
-        // the first answer leaves the connection as it was
+        // The first answer does not change the state of the connection.
         plain.send("GET /health HTTP/1.1\r\nhost: x\r\n\r\n").await;
         assert_eq!(plain.answer().await.unwrap().status, 200);
-        // where the answer comes before all is sent, the rest of it is nobody's
+        // If the answer comes before everything is sent, nobody reads the rest.
         let _ = plain.stream.write_all(sent.as_bytes()).await;
         let answer = plain.answer().await.unwrap_or_else(|| panic!("{expected} is not told"));
         assert_eq!((answer.status, code(&answer)), (status, expected), "{}", &sent[..20]);

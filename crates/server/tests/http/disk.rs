@@ -1,4 +1,4 @@
-//! The service on a disk that fails and comes back, and how much room quotes take.
+//! Tests of the service on a disk that fails and recovers, and of the space that quotes take.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::mount::Mount;
 use crate::support::{DAI, NOW_MS, Service, USDC, WBTC, market, problem, request, swap};
 
-/// What readiness says of the whole and of the disk.
+/// Returns the overall readiness and that of the disk.
 async fn readiness(service: &Service) -> (String, String) {
     let ready: Value = service.get("/ready").send().await.unwrap().json().await.unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     (text(&ready["status"]), text(&ready["checks"]["store"]))
 }
 
-/// Whether an answer says that its quote is in memory alone.
+/// Returns whether an answer warns that its quote is only in memory.
 fn warned(quote: &Value) -> bool {
     quote["warnings"].as_array().unwrap().iter().any(|warning| warning["code"] == "QUOTE_NOT_ON_DISK")
 }
@@ -75,7 +75,7 @@ async fn a_damaged_key_file_leaves_public_reads_alone_and_is_said() {
     let call = service.client.post(format!("{}/v1/quote", service.base)).body(request().to_string());
     let (status, body) = problem(with_key(call.header("content-type", "application/json")).await).await;
     assert_eq!((status, body["detail"].as_str()), (500, Some("the service's API keys cannot be read")));
-    // a key given at the start is no part of the file
+    // A key that is given at the start is not in the file.
     service.quote(&request()).await;
     assert_eq!(readiness(&service).await, says("degraded", "keys"));
     std::fs::remove_file(&path).unwrap();
@@ -109,7 +109,7 @@ async fn a_stored_quote_takes_two_kilobytes_at_most() {
     assert!(sizes.iter().all(|(.., bytes)| (200..2_000).contains(bytes)), "{sizes:?}");
 }
 
-/// Bytes of the files of quotes.
+/// Returns the size of the files of quotes, in bytes.
 fn size(dir: &Path) -> u64 {
     std::fs::read_dir(dir.join("quotes")).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
 }

@@ -1,4 +1,4 @@
-//! Keys: needed, wrong, made and revoked while the service runs.
+//! Tests of keys: missing, wrong, and created and revoked while the service runs.
 
 use braid_server::Config;
 use braid_store::{KeyStore, KeyTerms};
@@ -35,7 +35,7 @@ async fn health_and_readiness_ignore_keys() {
 #[tokio::test]
 async fn a_key_lives_and_dies_without_a_restart() {
     let service = Service::start().await;
-    // as `braid keys` does, in a process of its own
+    // In another store, as `braid keys` does in its own process.
     let cli = KeyStore::open(service.data_dir()).unwrap();
     let (key, record) = cli.create("bot", KeyTerms::default(), 1).unwrap();
     let status = async || {
@@ -91,7 +91,7 @@ async fn a_key_has_limits_and_an_end_of_its_own() {
         (StatusCode::TOO_MANY_REQUESTS, &"1".parse().unwrap())
     );
 
-    // a new secret is the same key to the limits
+    // For the limits, a new secret is the same key.
     let (rotated, _) = cli.rotate(&record.id.0, 0, 2).unwrap();
     service.clock.advance_ms(1_000);
     assert_eq!(call(key.reveal()).await.status(), StatusCode::UNAUTHORIZED);
@@ -113,7 +113,7 @@ async fn a_key_may_come_as_a_bearer() {
     for good in ["Bearer test-key", "bearer test-key", "BEARER  test-key "] {
         assert_eq!(status(&[("authorization", good)]).await, 200, "{good:?}");
     }
-    // another scheme is for somebody else: the caller has no key, and not a wrong one
+    // Another scheme is not meant for the service: the caller has no key, rather than a wrong one.
     for bad in ["Bearer wrong", "Bearer", "Bearertest-key", "Basic dGVzdC1rZXk=", ""] {
         assert_eq!(status(&[("authorization", bad)]).await, 401, "{bad:?}");
     }

@@ -1,4 +1,4 @@
-//! A service that is killed under load, again and again: every quote that was answered can be built afterwards.
+//! Tests a service that is killed repeatedly under load: every quote that was answered as safe can be built afterwards.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -18,24 +18,24 @@ use tokio::sync::Notify;
 use crate::replicas::PATIENCE;
 use crate::support::{KEY, NOW_MS, Service, data, market, request};
 
-/// Tells the process that it is to serve, and the data directory.
+/// The variable that makes the process serve, with the data directory.
 const DIR: &str = "BRAID_TEST_DATA_DIR";
 
-/// Tells it the server that it shares with others, if there is one.
+/// The variable with the Redis server that it shares with others, if any.
 const REDIS: &str = "BRAID_TEST_REDIS";
 
-/// How often a service is killed, unless the environment says otherwise.
+/// How often a service is killed by default.
 const KILLS: usize = 20;
 
-/// The environment's word on that.
+/// The variable that sets another number.
 const KILLS_ASKED: &str = "BRAID_TEST_KILLS";
 
 const CLIENTS: usize = 8;
 
-/// Most answers before a service is killed.
+/// The maximum number of answers before a service is killed.
 const ANSWERS: usize = 50;
 
-/// Is the process that the next test kills; by itself it does nothing.
+/// The process that the next test kills. Run as a test, it does nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn serves_where_it_is_told_to() {
     let Ok(dir) = std::env::var(DIR) else { return };
@@ -51,7 +51,7 @@ async fn serves_where_it_is_told_to() {
     std::future::pending::<()>().await;
 }
 
-/// A service in a process of its own.
+/// A service in its own process.
 pub(crate) struct Served {
     pub(crate) process: Child,
     pub(crate) base: String,
@@ -61,7 +61,7 @@ async fn start(dir: &Path) -> Served {
     start_with(dir, None).await
 }
 
-/// Starts a service, one of several that share a server.
+/// Starts a service, which may share a server with others.
 pub(crate) async fn start_with(dir: &Path, redis: Option<String>) -> Served {
     let mut process = Command::new(std::env::current_exe().unwrap())
         .envs(redis.map(|url| (REDIS, url)))
@@ -80,7 +80,7 @@ pub(crate) async fn start_with(dir: &Path, redis: Option<String>) -> Served {
     }
 }
 
-/// Quotes until the service is gone; the quotes that were answered and are said to be safe.
+/// Requests quotes until the service is gone. Returns the quotes that were answered without a warning about the disk.
 async fn quote_until_gone(
     client: reqwest::Client,
     base: String,
@@ -91,9 +91,9 @@ async fn quote_until_gone(
     let mut safe = Vec::new();
     let call = || client.post(format!("{base}/v1/quote")).body(request().to_string());
     while let Ok(response) = call().header("content-type", "application/json").header("x-api-key", KEY).send().await {
-        // an answer that was cut is none
+        // A truncated answer counts as none.
         let Ok(body) = response.json::<Value>().await else { break };
-        // more than the machine takes at once is refused
+        // Requests beyond what the machine takes at once are refused.
         let Some(warnings) = body["data"]["warnings"].as_array() else { continue };
         if warnings.iter().all(|warning| warning["code"] != "QUOTE_NOT_ON_DISK") {
             safe.push(body["data"]["quote_id"].clone());
@@ -134,7 +134,7 @@ async fn kills_under_load_lose_no_quote_that_was_answered() {
         });
         let clients: Vec<_> = clients.collect();
         enough.notified().await;
-        // SIGKILL, in the middle of other answers
+        // SIGKILL, in the middle of other answers.
         served.process.kill().await.unwrap();
         before.clear();
         for client in clients {

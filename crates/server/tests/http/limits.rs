@@ -1,4 +1,4 @@
-//! Calls per minute, by the service's own clock.
+//! Tests of calls per minute, by the service's own clock.
 
 use braid_server::{Config, LimitsConfig};
 
@@ -54,7 +54,7 @@ async fn paths_and_methods_that_do_not_exist_count_as_reads() {
         seen.push(status(path).await.as_u16());
     }
     assert_eq!(seen, [404, 405, 200, 404, 429, 429]);
-    // what tells of the service is not counted
+    // Requests about the service itself are not counted.
     assert_eq!(status("/openapi.json").await, 200);
 }
 
@@ -64,7 +64,8 @@ async fn a_clock_that_is_set_moves_no_limit() {
     let service = Service::with(Config { limits, ..Config::default() }).await;
     let status = async || service.post("/v1/build", &serde_json::json!({})).send().await.unwrap().status().as_u16();
     assert_eq!([status().await, status().await, status().await], [422, 422, 429]);
-    // an hour forward gives nothing back, an hour back takes nothing longer than its minute
+    // A clock that is set an hour forward restores nothing. After it is set an hour back, the limit lasts no longer
+    // than its minute.
     service.clock.set_ms(NOW_MS + 3_600_000);
     assert_eq!(status().await, 429);
     service.clock.set_ms(NOW_MS - 3_600_000);
@@ -87,7 +88,7 @@ async fn callers_behind_a_trusted_proxy_have_a_limit_each() {
         ("x-forwarded-for", "203.0.113.1", 200),
         ("x-forwarded-for", "203.0.113.1", 429),
         ("x-forwarded-for", "203.0.113.2", 200),
-        // what the caller made up stands to the left of what the proxy wrote
+        // Entries that the caller invents are to the left of the one that the proxy adds.
         ("x-forwarded-for", "203.0.113.99, 203.0.113.2", 429),
         ("forwarded", "for=203.0.113.2", 429),
         ("forwarded", "for=\"[2001:db8::1]:80\";proto=https", 200),

@@ -1,4 +1,4 @@
-//! The service over real HTTP, on a small market of our own making, without a node.
+//! Tests of the service over real HTTP, on a small artificial market, without a node.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs, unreachable_pub)]
 
 mod bad_input;

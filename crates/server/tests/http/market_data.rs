@@ -1,4 +1,4 @@
-//! Chains, protocols, tokens, prices and gas prices.
+//! Tests of chains, protocols, tokens, prices and gas prices.
 
 use braid_primitives::{NATIVE_ETHER, WETH};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{DAI, LONELY, Service, USDC, WBTC, data, market, problem, request};
 
 async fn read(service: &Service, path: &str) -> Value {
-    // market data needs no key and ignores a wrong one
+    // Market data needs no key and ignores a wrong one.
     let call = service.client.get(format!("{}{path}", service.base)).header("x-api-key", "wrong");
     data(call.send().await.unwrap()).await
 }
@@ -40,7 +40,7 @@ async fn tokens_are_found_by_symbol_name_and_address_best_known_first() {
     assert_eq!(symbols(&read(&service, "/v1/tokens?search=dai%20of").await), ["DAI"]);
     assert_eq!(symbols(&read(&service, &format!("/v1/tokens?search={USDC}")).await), ["USDC"]);
     assert_eq!(symbols(&read(&service, "/v1/tokens?tags=stablecoin,native&chain_id=1").await).len(), 3);
-    // an empty parameter is as if it were left out
+    // An empty parameter is the same as a missing one.
     assert_eq!(read(&service, "/v1/tokens?chain_id=&search=&tags=&limit=&offset=").await, all);
     let page = read(&service, "/v1/tokens?limit=2&offset=1").await;
     assert_eq!((page["tokens"].as_array().unwrap().len(), &page["pagination"]["has_more"]), (2, &json!(true)));
@@ -122,13 +122,13 @@ async fn accounts_need_a_node_and_a_well_formed_question() {
     assert_eq!((status, body["code"].as_str()), (503, Some("NOT_READY")));
 }
 
-/// A pool that alone says something else, deep or drained, moves no price: the others stand against it.
+/// A single pool with another price, deep or drained, must not change the prices, because the other pools outweigh it.
 #[tokio::test]
 async fn a_manipulated_pool_does_not_move_prices() {
     let service = Service::start().await;
     let prices = async || read(&service, &format!("/v1/prices?addresses={USDC},{DAI},{WBTC}")).await;
     let before = prices().await;
-    // the pool holds 3,000,000 USDC; honest would be 1,000 ether
+    // The pool holds 3,000,000 USDC; at the market's price it would hold 1,000 ether.
     for ether in [20, 250, 4_000, 20_000] {
         service.publish(market(ether));
         let after = prices().await;

@@ -1,4 +1,4 @@
-//! The OpenAPI document and the service say the same.
+//! Tests that the OpenAPI document and the service agree.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn properties(document: &Value, schema: &str) -> BTreeSet<String> {
     fields.unwrap_or_else(|| panic!("no schema {schema}")).keys().cloned().collect()
 }
 
-/// Everything that is wrong with a value in the eyes of a schema.
+/// Returns every violation of a schema in a value.
 fn faults(document: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.rsplit('/').next().unwrap();
@@ -165,7 +165,7 @@ fn every_call_and_every_problem_has_an_example_that_fits() {
         for operation in methods.as_object().unwrap().values() {
             let id = &operation["operationId"];
             let mut bodies = Vec::new();
-            // the document itself, the metrics, a picture, a receipt and a market file are their own examples
+            // The document itself, the metrics, a picture, a receipt and a market file need no examples.
             let itself = ["/openapi.json", "/metrics", "/route.svg", "/receipt", "/market"];
             if !itself.iter().any(|end| path.ends_with(end)) {
                 bodies.push((&operation["responses"]["200"]["content"]["application/json"], "answer"));
@@ -190,7 +190,7 @@ fn every_call_and_every_problem_has_an_example_that_fits() {
             }
         }
     }
-    // these meet clients outside of any documented call
+    // These occur outside of documented calls.
     for code in braid_quoting::Code::ALL.iter().map(|code| code.meaning().name) {
         let elsewhere = ["NOT_FOUND", "METHOD_NOT_ALLOWED", "URI_TOO_LONG", "HEADERS_TOO_LARGE"].contains(&code);
         assert!(elsewhere || problems.contains(code), "no call shows {code}");
@@ -245,7 +245,7 @@ fn what_a_call_cannot_answer_is_not_said_of_it() {
                 );
                 assert_eq!(headers.contains_key("Retry-After"), ["429", "503"].contains(&&**status), "{at}: {status}");
             }
-            // an empty entry says that no key is needed
+            // An empty entry means that no key is required.
             let security = operation["security"].as_array().unwrap();
             let needs_key = ["/v1/build", "/receipt", "/market"].iter().any(|end| path.ends_with(end));
             assert_eq!(security.contains(&json!({})), !needs_key, "{at}");
@@ -254,13 +254,13 @@ fn what_a_call_cannot_answer_is_not_said_of_it() {
     let schemas = document["components"]["schemas"].as_object().unwrap();
     let words = |name: &str| schemas[name]["enum"].as_array().unwrap().len();
     assert_eq!((words("GasTier"), words("ProblemCode")), (4, braid_quoting::Code::ALL.len()));
-    // an answer's fields are all there, always
+    // An answer always contains all of its fields.
     for (name, schema) in schemas.iter().filter(|(name, _)| !braid_quoting::request::NAMES.contains(&name.as_str())) {
         let required =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<BTreeSet<_>>();
         let fields = schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         assert_eq!(required, fields, "{name}");
-        // and no object is written out within another one, where that could be forgotten
+        // No object may be defined inside another, where this check would miss it.
         let inline = schema["properties"].as_object().into_iter().flatten();
         let inline =
             inline.filter(|(_, field)| field["properties"].is_object() || field["items"]["properties"].is_object());

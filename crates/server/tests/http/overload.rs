@@ -1,4 +1,4 @@
-//! More work than the service accepts: told at once, while what was accepted is done.
+//! Tests of more work than the service accepts: it is refused at once, and accepted work is completed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,14 +22,14 @@ async fn what_comes_beyond_the_limit_is_turned_away_at_once_and_the_rest_is_answ
         tokio::task::yield_now().await;
     }
 
-    // the thread is still held: every one of these is answered without having waited for it
+    // The thread is still occupied: all of these are answered without waiting for it.
     for _ in 0..40 {
         let response = service.post("/v1/quote", &request()).send().await.unwrap();
         assert_eq!(response.headers()["retry-after"], "1");
         let (status, body) = problem(response).await;
         assert_eq!((status, body["code"].as_str(), body["retryable"].as_bool()), (503, Some("OVERLOADED"), Some(true)));
     }
-    // a request that is wrong is told so, and what needs no solve goes on
+    // An invalid request gets its error, and requests without a solve continue.
     assert_eq!(service.refused_quote(&json!({})).await.0, 422);
     service.build(&json!({"quote_id": id})).await;
     assert_eq!(service.get("/ready").send().await.unwrap().status(), 200);
@@ -44,7 +44,7 @@ async fn what_comes_beyond_the_limit_is_turned_away_at_once_and_the_rest_is_answ
     assert!(text.lines().any(|line| line == "braid_work_turned_away_total 40"), "{text}");
 }
 
-/// A node that has chain 1 and answers nothing else; how many messages it got beyond that question.
+/// Starts a node that answers only its chain id, 1. Returns it with the number of other messages.
 async fn silent_node() -> (Node, Arc<AtomicUsize>) {
     let messages = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&messages);
@@ -69,7 +69,7 @@ async fn what_is_turned_away_or_has_no_route_does_not_wait_for_the_node() {
         Config { solve_threads: 1, solve_queue: 0, account_timeout: Duration::from_secs(3_600), ..Config::default() };
     let service = Service::over(node, config).await;
     service.publish(market_with_island());
-    // who waits for the node holds no thread: what has no route is told so meanwhile
+    // A request that waits for the node occupies no thread: a request without a route is answered meanwhile.
     let answered_late = tokio::spawn(service.post("/v1/quote", &request()).send());
     while messages.load(Ordering::Relaxed) == 0 {
         tokio::task::yield_now().await;

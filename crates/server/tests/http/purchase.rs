@@ -1,5 +1,5 @@
-//! Exact output over HTTP: what is refused, and what the numbers say. The pools stand where no factory puts them, so that every route sells the
-//! maximum; `tests/devnet/purchases.rs` has the others.
+//! Tests of exact outputs over HTTP: refusals and amounts. The pools do not have their factories' addresses, so every
+//! route sells the maximum; `tests/devnet/purchases.rs` tests the others.
 
 use braid_primitives::{NATIVE_ETHER, WETH};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ async fn the_numbers_fit_together() {
     let input = &quote["estimated_inputs"][0];
     let exact = &quote["exact_output"];
     let needed = text(&exact["needed_input"]);
-    // 300 USDC, 0.3% and a little impact
+    // 300 USDC, 0.3% and a small price impact.
     assert!((300_900_000..301_200_000).contains(&needed), "{needed}");
     assert_eq!(text(&input["maximum_amount"]), (needed * 10_100).div_ceil(10_000));
     assert_eq!(input["expected_amount"], input["maximum_amount"]);
@@ -46,7 +46,7 @@ async fn the_numbers_fit_together() {
     assert!(least <= needed && (gap_bps - certificate["gap_bps"].as_f64().unwrap()).abs() < 0.01, "{certificate:#}");
     assert!(text(&certificate["upper_bound_value_wei"]) >= text(&certificate["achieved_value_wei"]));
 
-    // a sale of what is needed buys it, and of one unit less does not
+    // A sale of the required input pays the amount, and a sale of one unit less does not.
     let sale = |amount: u128| swap(&USDC.to_string(), &amount.to_string(), &WETH.to_string());
     for (sold, enough) in [(needed, true), (needed - 1, false)] {
         let sold = service.quote(&sale(sold)).await;
@@ -66,7 +66,7 @@ async fn a_quote_of_a_purchase_is_built_until_the_market_asks_for_more() {
     assert_eq!(built["estimated_outputs"][0]["minimum_amount"], "100000000000000000");
     let picture = service.get(&format!("/v1/quote/{}/route.svg", quote["quote_id"].as_str().unwrap()));
     assert_eq!(picture.send().await.unwrap().status(), 200);
-    // half a percent less ether in the pool is within the slippage, a fifth less is not
+    // 0.4% less ether in the pool is within the slippage tolerance; a fifth less is not.
     service.publish(market(996));
     assert_ne!(service.build(&build).await["estimated_outputs"], built["estimated_outputs"]);
     service.publish(market(800));
@@ -143,7 +143,7 @@ async fn what_a_purchase_cannot_have_is_told_where_it_stands() {
 #[tokio::test]
 async fn an_amount_that_the_market_does_not_pay_is_refused() {
     let service = Service::start().await;
-    // the pools hold 2,700 ether
+    // The pools hold 2,700 ether.
     for amount in ["3000000000000000000000", &(u128::MAX.to_string() + "0")] {
         let (status, answer) = service.refused_quote(&purchase(&USDC.to_string(), amount, &WETH.to_string())).await;
         assert_eq!((status, answer["code"].as_str()), (422, Some("INSUFFICIENT_LIQUIDITY")), "{answer:#}");

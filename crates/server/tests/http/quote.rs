@@ -1,4 +1,4 @@
-//! What a quote says.
+//! Tests of the contents of a quote.
 
 use braid_ethereum::SyncStatus;
 use braid_market::Market;
@@ -17,7 +17,7 @@ fn text(value: &Value) -> u128 {
     value.as_str().unwrap().parse().unwrap()
 }
 
-/// The documented keys of an object, and no others.
+/// Checks that an object has exactly the documented keys.
 fn keys(value: &Value, expected: &str) {
     let mut found: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
     let mut expected: Vec<&str> = expected.split_whitespace().collect();
@@ -81,7 +81,7 @@ async fn the_numbers_fit_together() {
     let quote = service.quote(&request()).await;
     let output = &quote["estimated_outputs"][0];
     let expected = text(&output["expected_amount"]);
-    // 1,000 USDC at 3,000 USDC an ether less 0.3% and a little impact
+    // 1,000 USDC at 3,000 USDC per ether, less 0.3% and a small price impact.
     assert!((331_000_000_000_000_000..333_000_000_000_000_000).contains(&expected), "{expected}");
     assert_eq!(text(&output["minimum_amount"]), expected * 9_900 / 10_000);
     assert_eq!(output["realized_ratio_bps"], 10_000);
@@ -181,7 +181,7 @@ async fn a_dearer_tier_pays_more_and_says_its_name() {
     }
 }
 
-/// A quote names them, is built from them, and leaves out the one that it is asked to.
+/// A quote must name pools by their ids, must be built from them, and must exclude the one that the request excludes.
 #[tokio::test]
 async fn pools_that_share_a_contract_go_by_their_ids() {
     let service = Service::start().await;
@@ -258,7 +258,7 @@ async fn a_certificate_counts_what_it_leaves_out() {
     let part = service.quote(&body).await["certificate"].clone();
     let excluded = json!({"quarantined": 9, "filtered": 3, "max_hops": 2});
     assert_eq!((&part["pools_covered"], &part["excluded"]), (&json!(3), &excluded));
-    // A bound is rounded up by a part in 10¹²: within that two of the same routes may differ.
+    // The bound is rounded up by a part in 10¹², so two equal routes may differ by that much.
     let bound = |certificate: &Value| text(&certificate["upper_bound_value_wei"]);
     let rounded = bound(&all) + bound(&all) / 1_000_000_000_000;
     assert!(bound(&part) <= rounded, "what is left out cannot add to the bound: {part} {all}");
@@ -368,7 +368,7 @@ async fn dollars_come_from_the_markets_own_stablecoins() {
     assert!((980.0..1_010.0).contains(&value), "{value}");
     let gas_usd = quote["costs"]["gas_cost_usd"].as_f64().unwrap();
     assert!(gas_usd > 0.0 && quote["costs"]["total_cost_usd"] == gas_usd);
-    // 1% of a thousand dollars, whichever side it is taken from
+    // 1% of a thousand dollars, on either side.
     for on_output in [false, true] {
         body["partner_fee"] =
             json!({"partner_fee_bps": 100, "partner_recipient": WBTC, "partner_fee_on_output": on_output});
@@ -397,7 +397,7 @@ async fn the_same_market_and_request_give_the_same_route() {
     let body = swap(&USDC.to_string(), "600000000000", &WETH.to_string());
     let (mut one, mut two) = (service.quote(&body).await, service.quote(&body).await);
     for quote in [&mut one, &mut two] {
-        // what names the quote differs, nothing else does
+        // Only the identity of the quote differs.
         quote["quote_id"] = Value::Null;
         quote["permit2"] = Value::Null;
     }
@@ -451,7 +451,7 @@ async fn a_route_is_explained_in_words_and_numbers() {
     assert!(why["exclusions"].is_null());
     let share = text(&why["gas"]["cost_wei"]) as f64 / text(&why["output_value_wei"]) as f64 * 1e4;
     assert!((share - why["gas"]["share_bps"].as_f64().unwrap()).abs() < 0.01);
-    // where branches meet the same two tokens, the next dollar is worth the same in each, and less than the average
+    // Where branches trade the same two tokens, the marginal price must be the same in each.
     let prices = why["step_prices"].as_array().unwrap();
     let direct = quote["path"]["steps"].as_array().unwrap().iter().zip(prices);
     let direct: Vec<f64> = direct
@@ -461,14 +461,14 @@ async fn a_route_is_explained_in_words_and_numbers() {
         .collect();
     assert_eq!(direct.len(), 2, "{why:#}");
     assert!((direct[0] / direct[1] - 1.0).abs() < 0.002, "{direct:?}");
-    // selling has made the next dollar worth less than the reference price says
+    // After the sale, the marginal price is lower than the reference price.
     let next = &why["marginal_prices"][0];
     let price = |key: &str| next[key].as_str().unwrap().parse::<f64>().unwrap();
     assert!(price("value") < price("reference"), "{next}");
     let words: Vec<&str> = why["words"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
     assert!(words.iter().any(|line| line.contains("that is what splitting added")), "{words:?}");
 
-    // leaving out a protocol costs, and the explanation says how much
+    // Excluding a protocol costs something, and the explanation states how much.
     asked["exclude_protocols"] = json!(["sushiswap"]);
     let poorer = service.quote(&asked).await;
     let exclusions = &poorer["explanation"]["exclusions"];
@@ -480,7 +480,7 @@ async fn a_route_is_explained_in_words_and_numbers() {
     assert!(exclusions["pools_cost"].is_null());
 }
 
-/// Each part of what a request leaves out has its own price: what the route would gain were it alone allowed again.
+/// Each part of a request's exclusions has its own cost: the gain of the route if only that part were allowed again.
 #[tokio::test]
 async fn every_exclusion_is_told_with_what_it_cost() {
     let service = Service::start().await;
@@ -503,7 +503,7 @@ async fn every_exclusion_is_told_with_what_it_cost() {
         (&sushi["protocol"], &sushi["pools"], &exclusions["pools"]),
         (&json!("sushiswap_v2"), &json!(2), &json!(1))
     );
-    // the gas of the transaction around the steps is the same for all, and modelled gas differs little
+    // The gas outside of the steps is the same for all, and the modelled gas differs little.
     let near = |told: &Value, freer: &Value| {
         let (told, gained) = (text(&told["value_wei"]), worth(freer) - worth(&both));
         assert!(told > 0 && told.abs_diff(gained) < gained / 20, "{told} is told, {gained} is gained");

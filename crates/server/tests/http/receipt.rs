@@ -1,4 +1,4 @@
-//! Receipts: worked out again without the service, and what of a forged one is named.
+//! Tests of receipts: they can be recomputed without the service, and the check names what is forged.
 
 use braid_market::Market;
 use braid_quoting::receipt::{Finding, Verdict, verify};
@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::support::{NOW_MS, Service, USDC, data, market, problem, purchase, request, swap};
 
-/// The receipt of a quote, and the file of its market.
+/// Returns the receipt of a quote and the file of its market.
 async fn evidence(service: &Service, quote: &Value) -> (Value, Vec<u8>) {
     let id = quote["quote_id"].as_str().unwrap();
     let receipt = data(service.get(&format!("/v1/quote/{id}/receipt")).send().await.unwrap()).await;
@@ -24,14 +24,14 @@ fn checked(receipt: &Value, file: Option<&[u8]>) -> Vec<Finding> {
     verify(receipt.to_string().as_bytes(), file.map(|file| Market::from_bytes(file).unwrap())).unwrap()
 }
 
-/// What differs, by name.
+/// Returns the names of the differences.
 fn wrong(receipt: &Value, file: Option<&[u8]>) -> Vec<&'static str> {
     let findings = checked(receipt, file);
     let differs = findings.iter().filter(|finding| matches!(finding.verdict, Verdict::Differs(_)));
     differs.map(|finding| finding.about).collect()
 }
 
-/// Names a receipt anew after it was changed, as a forger would.
+/// Computes the digest of a changed receipt again, as a forger would.
 fn named_anew(mut receipt: Value) -> Value {
     receipt.as_object_mut().unwrap().remove("digest");
     let digest = Sha256::digest(receipt.to_string());
@@ -55,7 +55,7 @@ async fn a_receipt_is_worked_out_again_to_the_byte() {
         {"chain_id": 1, "address": "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "ratio_bps": 4000},
     ]);
     let bought = purchase(&USDC.to_string(), "100000000000000000", &braid_primitives::WETH.to_string());
-    // of few decimals: a wide range of inputs buys the same
+    // A token with few decimals: a wide range of inputs buys the same amount.
     let dollars = purchase("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "3000000000", &USDC.to_string());
     let mut with_fee = bought.clone();
     with_fee["partner_fee"] = full["partner_fee"].clone();
@@ -84,7 +84,7 @@ async fn a_receipt_is_worked_out_again_to_the_byte() {
             ]
         );
         assert!(findings.iter().all(|finding| matches!(finding.verdict, Verdict::Agrees(_))), "{findings:#?}");
-        // without the market three things are left open, and nothing differs
+        // Without the market, three items remain unchecked and nothing differs.
         let open =
             checked(&receipt, None).into_iter().filter(|finding| matches!(finding.verdict, Verdict::Unchecked(_)));
         assert_eq!(open.map(|finding| finding.about).collect::<Vec<_>>(), ["market", "search", "certificate"]);
@@ -125,7 +125,7 @@ async fn a_changed_receipt_says_what_was_changed() {
         other(pointer, json!(format!("{}{last}", &text[..text.len() - 1])))
     };
     assert_eq!(wrong(&bumped(amount), None), ["receipt", "amounts"]);
-    // a digest made anew hides nothing
+    // A digest that is computed again hides nothing.
     assert_eq!(wrong(&named_anew(bumped(amount)), None), ["amounts"]);
     assert_eq!(wrong(&named_anew(bumped("/quote/path/steps/0/amount_out")), None), ["route"]);
     let share = wrong(&named_anew(other("/plan/steps/0/share", json!(7))), None);
@@ -134,19 +134,19 @@ async fn a_changed_receipt_says_what_was_changed() {
     assert_eq!(wrong(&named_anew(other("/quote/costs/total_gas_units", json!(7))), None), ["costs"]);
     assert_eq!(wrong(&named_anew(bumped("/quote/permit2/hash")), None), ["permit2"]);
     assert_eq!(wrong(&named_anew(other("/quote/created_at", json!("2023-11-14T22:13:21.000Z"))), None), ["request"]);
-    // steps that sell something else than the request does are no route of it
+    // Steps that sell something other than the request are not a route for it.
     assert_eq!(wrong(&named_anew(other("/request/inputs/0/amount", json!("1000000001"))), None), ["route"]);
     let certificate = named_anew(other("/quote/certificate/gap_bps", json!(0.001)));
     assert_eq!(wrong(&certificate, None), Vec::<&str>::new());
     assert_eq!(wrong(&certificate, Some(&file)), ["certificate"]);
     assert_eq!(wrong(&named_anew(other("/block/number", json!(7))), Some(&file)), ["block", "market"]);
 
-    // one byte of the route's pools
+    // One digit of the route's pools is changed.
     let pools = receipt["market"]["route_pools"].as_str().unwrap();
     let flipped = if pools.ends_with('0') { "1" } else { "0" };
     let pools = other("/market/route_pools", json!(format!("{}{flipped}", &pools[..pools.len() - 1])));
     assert_eq!(wrong(&pools, None), ["receipt", "route"]);
-    // another market: its digest, the pools of the route, and what the search finds in it
+    // Another market: its digest, the route's pools and the result of the search differ.
     let another = market(1_005).to_bytes().unwrap();
     let found = wrong(&receipt, Some(&another));
     assert!(found.contains(&"market") && found.contains(&"search"), "{found:?}");
@@ -211,7 +211,7 @@ async fn few_market_files_are_in_memory_at_once() {
     let expected = held.pop().unwrap().bytes;
     assert_eq!(ask().await.bytes().await.unwrap(), expected);
     drop(held);
-    // answers give their room back: there are more than fit
+    // Answers release their memory; more answers are read than fit at once.
     for _ in 0..12 {
         assert_eq!(ask().await.bytes().await.unwrap(), expected);
     }

@@ -1,4 +1,4 @@
-//! What every answer has, and what the service says of itself.
+//! Tests of what all answers have in common, and of what the service reports about itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,7 +77,7 @@ async fn a_market_that_is_too_old_is_not_quoted_on() {
     assert_eq!(response.json::<Value>().await.unwrap()["status"], "stale");
 }
 
-/// What `/ready` says: status code, verdict, and what is the matter with the market and the store.
+/// Returns the answer of `/ready`: status code, status, and the checks of the market and the store.
 async fn readiness(service: &Service) -> (u16, String, String, String) {
     let response = service.get("/ready").send().await.unwrap();
     let status = response.status().as_u16();

@@ -1,4 +1,4 @@
-//! A service on a free port, with a market, a clock and a key of the test's own.
+//! A service on a free port with the test's own market, clock and key.
 
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -22,17 +22,17 @@ pub const TAKER: Address = address!("f39Fd6e51aad88F6F4ce6aB8827279cffFb92266");
 pub const USDC: Address = address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
 pub const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
 pub const WBTC: Address = address!("2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599");
-/// A token that no pool holds.
+/// A token of which no pool holds any, except in [`market_with_island`].
 pub const LONELY: Address = address!("00000000000000000000000000000000000000aa");
-/// Its only neighbour in [`market_with_island`].
+/// The other coin of its only pool in [`market_with_island`].
 pub const ISLAND: Address = address!("00000000000000000000000000000000000000ab");
 /// 2023-11-14T22:13:20Z.
 pub const NOW_MS: u64 = 1_700_000_000_000;
 
-/// Where a service keeps what it keeps: a temporary directory, or one that somebody else made.
+/// The data directory of a service: a temporary directory, or one that the caller created.
 pub type DataDir = Arc<dyn AsRef<Path> + Send + Sync>;
 
-/// What a service that follows a stream has.
+/// The state of a service that follows a stream.
 pub struct Following {
     pub heads: watch::Receiver<Option<Arc<Head>>>,
     pub status: watch::Receiver<SyncStatus>,
@@ -51,7 +51,7 @@ pub struct Service {
     follower: watch::Sender<SyncStatus>,
 }
 
-/// A job that occupies a solving thread.
+/// A job that occupies a solver thread.
 pub struct Busy {
     go: mpsc::Sender<()>,
     task: JoinHandle<()>,
@@ -65,7 +65,7 @@ impl Busy {
 }
 
 impl Service {
-    /// A service with the market of [`market`], one key and settings as documented.
+    /// Starts a service with the market of [`market`], one key and the documented settings.
     pub async fn start() -> Self {
         Self::with(Config::default()).await
     }
@@ -80,14 +80,14 @@ impl Service {
         Self::sharing(config, dir, now_ms, None).await
     }
 
-    /// A service with a node to ask about takers.
+    /// Starts a service with a node for questions about takers.
     pub async fn over(node: Node, config: Config) -> Self {
         let service = Self::with_all(config, Arc::new(tempfile::tempdir().unwrap()), NOW_MS, None, Some(node)).await;
         service.publish(market(1_000));
         service
     }
 
-    /// One of several services that share a server.
+    /// Starts one of several services that share a server.
     pub async fn sharing(config: Config, dir: DataDir, now_ms: u64, replicas: Option<Replicas>) -> Self {
         Self::with_all(config, dir, now_ms, replicas, None).await
     }
@@ -119,7 +119,7 @@ impl Service {
         Self { base, clock, feed, app, dir, client: Client::new(), stop: Some(stop), task, follower: status }
     }
 
-    /// Gives a solving thread a job that takes as long as the test wants it to.
+    /// Gives a solver thread a job that lasts until the test ends it.
     pub async fn occupies_a_thread(&self) -> Busy {
         let (go, gate) = mpsc::channel::<()>();
         let (started, has_started) = oneshot::channel();
@@ -154,7 +154,7 @@ impl Service {
         following
     }
 
-    /// Where the follower stands from now on.
+    /// Sets the status of the follower.
     pub fn status(&self, status: SyncStatus) {
         self.follower.send_replace(status);
     }
@@ -172,12 +172,12 @@ impl Service {
         request.header("content-type", "application/json").header("x-api-key", KEY)
     }
 
-    /// The quote of a request that must succeed.
+    /// Returns the quote of a request that must succeed.
     pub async fn quote(&self, body: &Value) -> Value {
         data(self.post("/v1/quote", body).send().await.unwrap()).await
     }
 
-    /// The problem of a quote request that must fail.
+    /// Returns the problem of a quote request that must fail.
     pub async fn refused_quote(&self, body: &Value) -> (u16, Value) {
         problem(self.post("/v1/quote", body).send().await.unwrap()).await
     }
@@ -190,12 +190,12 @@ impl Service {
         problem(self.post("/v1/build", body).send().await.unwrap()).await
     }
 
-    /// Stops in order, as on SIGTERM, and gives back the data directory.
+    /// Stops in order, as on SIGTERM, and returns the data directory.
     pub async fn stop(mut self) -> DataDir {
         drop(self.stop.take());
         self.task.take().unwrap().await.unwrap();
         let Self { app, dir, .. } = self;
-        // the last connection lets go of the stores a moment after it is closed
+        // The last connection releases the stores a moment after it is closed.
         let (quotes, keys) = (Arc::clone(&app.stored.store), Arc::clone(&app.access));
         drop(app);
         while Arc::strong_count(&quotes) + Arc::strong_count(&keys) > 2 {
@@ -205,7 +205,7 @@ impl Service {
     }
 }
 
-/// The data of an answer that must be a success.
+/// Returns the data of an answer that must be a success.
 pub async fn data(response: Response) -> Value {
     let status = response.status().as_u16();
     let body: Value = response.json().await.unwrap();
@@ -213,7 +213,7 @@ pub async fn data(response: Response) -> Value {
     body["data"].clone()
 }
 
-/// Status and body of an answer that must be a well-formed problem.
+/// Returns the status and the body of an answer that must be a well-formed problem.
 pub async fn problem(response: Response) -> (u16, Value) {
     let status = response.status().as_u16();
     let kind = response.headers()["content-type"].to_str().unwrap().to_owned();
@@ -229,7 +229,7 @@ pub async fn problem(response: Response) -> (u16, Value) {
     (status, body)
 }
 
-/// A request that works: 1,000 USDC for WETH.
+/// Returns a valid request: 1,000 USDC for WETH.
 pub fn request() -> Value {
     json!({
         "inputs": [{"chain_id": 1, "address": USDC, "amount": "1000000000"}],
@@ -238,7 +238,7 @@ pub fn request() -> Value {
     })
 }
 
-/// The request from one token to another.
+/// Returns the request for a swap from one token to another.
 pub fn swap(from: &str, amount: &str, to: &str) -> Value {
     json!({
         "inputs": [{"chain_id": 1, "address": from, "amount": amount}],
@@ -247,7 +247,7 @@ pub fn swap(from: &str, amount: &str, to: &str) -> Value {
     })
 }
 
-/// The request for an exact amount of one token, paid with another.
+/// Returns the request for an exact amount of one token, paid with another.
 pub fn purchase(from: &str, amount: &str, to: &str) -> Value {
     json!({
         "inputs": [{"chain_id": 1, "address": from}],
@@ -256,12 +256,13 @@ pub fn purchase(from: &str, amount: &str, to: &str) -> Value {
     })
 }
 
-/// Six V2 pools over five tokens around 3,000 dollars an ether; `weth` whole ether stand in the first one.
+/// Returns a market of six V2 pools over five tokens, at about 3,000 dollars per ether. The first one holds `weth`
+/// whole ether.
 pub fn market(weth: u128) -> Market {
     market_with(weth, &[], &[])
 }
 
-/// That market and one pool more, whose tokens no other pool holds: nothing says what they are worth.
+/// Returns the same market with one more pool, whose tokens no other pool holds, so they have no price.
 pub fn market_with_island() -> Market {
     let pool = (7, Product::UniswapV2, (LONELY, 1_000_000), (ISLAND, 1_000_000));
     market_with(1_000, &[(ISLAND, "ISLE", 18)], &[pool])

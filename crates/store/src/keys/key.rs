@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_sha_256() {
-        // FIPS 180-2, appendix B.1
+        // FIPS 180-2, appendix B.1.
         let expected = "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"";
         assert_eq!(serde_json::to_string(&KeyHash::of("abc")).unwrap(), expected);
     }

@@ -68,7 +68,7 @@ impl Disk {
         Self::with(verified(opened.map_err(|error| open_error(path, error))?)?)
     }
 
-    /// Changes one record, as if another version had written it.
+    /// Changes one record, as another version of the program might have written it.
     #[cfg(test)]
     pub(super) fn rewrite(&mut self, name: &'static str, key: &[u8], change: impl FnOnce(&str) -> String) {
         let transaction = self.database.begin_write().unwrap();

@@ -67,7 +67,7 @@ fn known(byte: u8, announced_at: u64) -> (PoolKey, Option<KnownPool>) {
     (key, Some(KnownPool { pool, announced_at, left_out: None, unproven: false }))
 }
 
-/// A market of three pools at block 10.
+/// Returns a market of three pools at block 10.
 fn first() -> Change {
     let pools = [pair(1, 10), pair(2, 20), concentrated(3)];
     let span = SourceSpan { emitter: Address::ZERO, topic0: B256::ZERO, next_block: 7, last_block: 10 };
@@ -81,7 +81,7 @@ fn first() -> Change {
     }
 }
 
-/// The block after a change: one pool changed, one token more.
+/// Returns the block after a change, with one changed pool and one more token.
 fn after(change: &Change, byte: u8, reserve: u128) -> Change {
     let next = block(change.market.block().number + 1);
     let market = change.market.next(next, tokens(3), [pair(byte, reserve)]).unwrap();
@@ -129,7 +129,7 @@ fn blocks_changes_roll_backs_and_removals_leave_exactly_the_newest_market() {
     let one = first();
     let two = after(&one, 1, 11);
     let three = after(&two, 4, 40);
-    // Block 11 is replaced by another one, in which pool 2 goes and token 3 was never heard of.
+    // Block 11 is replaced by another one, in which pool 2 disappears and token 3 does not exist.
     let fork = Block { hash: B256::repeat_byte(9), ..block(11) };
     let market = one.market.without(&[Address::repeat_byte(2).into()]).next(fork, tokens(2), [pair(1, 99)]).unwrap();
     let forked = Change {
@@ -199,8 +199,9 @@ fn no_damaged_byte_ever_changes_what_is_read() {
     let bytes = std::fs::read(&path).unwrap();
     let right = after(&first(), 1, 11).market;
     let mut noticed = 0;
-    // Steps that meet every part of a page sooner or later; the records themselves are met byte by byte, and so is the beginning of every
-    // page, which says how it is to be read: damage there panicked in the database, and ended the process when it was closed.
+    // The step size is chosen so that every part of a page is damaged at some point. The records are damaged byte by
+    // byte. So is the beginning of every page, which describes its format: such damage made the database panic, and
+    // ended the process when it was closed.
     let hot = bytes.windows(6).position(|window| window == b"\"T1\",\"").unwrap();
     let heads = (0..bytes.len()).filter(|at| at % 4_096 < 64 && bytes[*at] != 0);
     for at in (0..bytes.len()).step_by(4_099).chain(hot - 40..hot + 40).chain(heads) {
@@ -250,7 +251,7 @@ fn a_database_of_another_layout_is_told_from_a_damaged_one() {
         other => panic!("{other:?}"),
     };
     let pool = Address::repeat_byte(1);
-    // A field that this version does not know, one that it misses, and another meaning.
+    // An unknown field, a missing field, and another meaning of the states.
     change_layout(disk::POOLS, pool.as_slice(), "\"fee_bps\":30", "\"fee_bps\":30,\"tax\":1");
     assert!(refused().contains("another version"));
     write(dir.path(), &[first()]);
@@ -260,7 +261,7 @@ fn a_database_of_another_layout_is_told_from_a_damaged_one() {
     let present = format!("\"states\":{}", braid_protocols::pool::STATE_MEANING);
     change_layout("meta", disk::LAYOUT, &present, "\"states\":0");
     assert!(refused().contains("another version"));
-    // What versions before left behind: the number of the last one, and a pool that is named by an address.
+    // What earlier versions left: the number of the last version, and a pool identified by an address.
     write(dir.path(), &[first()]);
     change_layout("meta", disk::LAYOUT, "\"tables\":4", "\"tables\":3");
     assert!(refused().contains("another version"));
@@ -302,7 +303,7 @@ fn a_full_disk_is_told_of_and_written_to_once_there_is_room() {
     store.record(first());
     store.flush().unwrap();
     assert!(store.is_healthy());
-    // Every later block needs room that is not there; the blocks wait, and the newest market wins.
+    // No room is left for any later block. The blocks must wait, and the newest market must be written in the end.
     mount.fill(0);
     let mut newest = first();
     let mut heights = 0;

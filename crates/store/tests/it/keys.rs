@@ -1,9 +1,9 @@
-//! The life of an API key.
+//! Tests of the life of an API key.
 
 use braid_store::{KeyState, KeyStore, KeyTerms, StoreError};
 use proptest::prelude::*;
 
-/// A time at which the tests look at keys, unix seconds.
+/// The time at which the tests check keys, in Unix seconds.
 const NOW_S: u64 = 10_000;
 
 #[test]
@@ -100,11 +100,11 @@ fn a_rotated_key_keeps_its_id_and_terms_and_the_old_secret_for_a_while() {
     assert!(keys.check(old.reveal(), 1_099).unwrap().is_some());
     assert_eq!(keys.check(old.reveal(), 1_100).unwrap(), None);
 
-    // at once, where nothing is kept
+    // The previous secret ends at once if the overlap is zero.
     let (newest, _) = keys.rotate(&rotated.id.0, 0, 1_050).unwrap();
     assert_eq!(keys.check(new.reveal(), 1_050).unwrap(), None);
     assert!(keys.check(newest.reveal(), 1_050).unwrap().is_some());
-    // and revoking ends every secret
+    // A revocation ends every secret.
     keys.revoke(&rotated.id.0, 1_060).unwrap();
     assert_eq!(keys.check(newest.reveal(), 1_060).unwrap(), None);
     assert!(matches!(keys.rotate(&rotated.id.0, 0, 1_070), Err(StoreError::KeyRevoked(_))));

@@ -1,4 +1,4 @@
-//! What is kept on disk, and what happens when the disk is full, slow or gone.
+//! Tests of the files on disk, and of a disk that is full, slow or gone.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod keys;

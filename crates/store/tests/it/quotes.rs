@@ -1,4 +1,4 @@
-//! Quotes are found at once, survive a restart and go when their time is over.
+//! Tests of stored quotes: they are found at once, survive a restart, and are removed when they expire.
 
 mod mount;
 mod small_disk;
@@ -47,7 +47,7 @@ fn a_restart_keeps_every_quote() {
     }
 }
 
-/// The one file of quotes in a data directory.
+/// Returns the only file of quotes in a data directory.
 fn only_file(dir: &Path) -> PathBuf {
     let files = std::fs::read_dir(dir.join(QUOTE_DIR)).unwrap().map(|entry| entry.unwrap().path());
     let files: Vec<PathBuf> = files.filter(|path| path.extension().is_some()).collect();
@@ -55,7 +55,7 @@ fn only_file(dir: &Path) -> PathBuf {
     files[0].clone()
 }
 
-/// A data directory as a crash or a bad disk leaves it: these bytes in the file of quotes.
+/// Returns a data directory as a crash or a bad disk leaves it, with these bytes in the file of quotes.
 fn with_file(name: &OsStr, bytes: &[u8]) -> (TempDir, QuoteStore) {
     let dir = tempfile::tempdir().unwrap();
     let quotes = dir.path().join(QUOTE_DIR);
@@ -65,7 +65,7 @@ fn with_file(name: &OsStr, bytes: &[u8]) -> (TempDir, QuoteStore) {
     (dir, store)
 }
 
-/// Some quotes on disk: their ids, and the name and content of the file.
+/// Stores some quotes, and returns their ids with the name and the contents of the file.
 fn some_quotes(count: usize) -> (Vec<Uuid>, OsString, Vec<u8>) {
     let dir = tempfile::tempdir().unwrap();
     let store = QuoteStore::open(dir.path()).unwrap();
@@ -74,12 +74,12 @@ fn some_quotes(count: usize) -> (Vec<Uuid>, OsString, Vec<u8>) {
         store.put(*id, record(9, &id.to_string())).unwrap();
         store.flush().unwrap();
     }
-    // as a crash would leave it: read while the store is open
+    // Read while the store is open, as after a crash.
     let file = only_file(dir.path());
     (ids, file.file_name().unwrap().into(), std::fs::read(file).unwrap())
 }
 
-/// Those of the quotes that are found, each of which must be what was put.
+/// Returns those of the quotes that are found. Each must be the stored one.
 fn found(store: &QuoteStore, ids: &[Uuid]) -> Vec<Uuid> {
     let kept = |id: &&Uuid| {
         let found = store.get(**id).unwrap();
@@ -120,7 +120,7 @@ fn files_that_are_no_quotes_do_not_stop_the_start() {
     let dir = tempfile::tempdir().unwrap();
     let quotes = dir.path().join(QUOTE_DIR);
     std::fs::create_dir(&quotes).unwrap();
-    // where versions before kept quotes
+    // The file in which earlier versions stored quotes.
     let former = dir.path().join("quotes.redb");
     std::fs::write(&former, vec![0xff; 100_000]).unwrap();
     for name in ["something", "x-y.quotes", "00000000000000000009-0011223344556677.quotes"] {
@@ -171,7 +171,7 @@ fn pruning_gives_all_the_room_back_and_takes_less_time_than_writing() {
     let store = QuoteStore::open(dir.path()).unwrap();
     let body: Arc<[u8]> = vec![7; 2_000].into();
     let before = Instant::now();
-    // ten minutes of quotes
+    // Ten minutes of quotes.
     for n in 0..QUOTES {
         let record = QuoteRecord { keep_until_ms: 1_000_000 + n * 30, body: Arc::clone(&body) };
         store.put(Uuid::from_u128(u128::from(n)), record).unwrap();
@@ -191,7 +191,7 @@ fn pruning_gives_all_the_room_back_and_takes_less_time_than_writing() {
     eprintln!("{QUOTES} quotes of 2,000 bytes: {held} bytes, written in {writing:?}, pruned in {pruning:?}");
 }
 
-/// Bytes of the files of quotes.
+/// Returns the size of the files of quotes, in bytes.
 fn size(dir: &Path) -> u64 {
     std::fs::read_dir(dir.join(QUOTE_DIR)).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
 }
@@ -262,7 +262,7 @@ fn only_the_owner_can_read_what_is_stored() {
         let mode = std::fs::metadata(&made).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{}", made.display());
     }
-    // one that an operator made stays as it is
+    // A directory that the operator created keeps its permissions.
     std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o750)).unwrap();
     braid_store::prepare_dir(&dir).unwrap();
     assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o750);

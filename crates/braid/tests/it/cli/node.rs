@@ -1,11 +1,11 @@
-//! A node that knows its chain id and nothing else.
+//! A fake node that answers only `eth_chainId`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
 use serde_json::{Value, json};
 
-/// Listens until the process ends.
+/// The fake node. It listens until the process ends.
 pub(crate) struct FakeNode {
     address: SocketAddr,
 }
@@ -64,7 +64,7 @@ fn answer(stream: TcpStream, chain_id: &str) -> std::io::Result<()> {
     }
 }
 
-/// Errors name the path, as those of providers do: it may hold a key.
+/// Returns the node's answer. Errors contain the URL's path, as those of providers do; the path may contain an API key.
 fn reply(call: &Value, chain_id: &str, path: &str) -> Value {
     if call["method"] == "eth_chainId" {
         return json!({"jsonrpc": "2.0", "id": call["id"], "result": chain_id});

@@ -1,4 +1,4 @@
-//! What an operator watches and changes: settings, logs, metrics and traces of a service that runs.
+//! Tests of what an operator monitors and configures: settings, logs, metrics and traces of a running service.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use super::node::FakeNode;
 use super::{braid, fails, get, listening_on, terminate};
 
-/// A service over a node that knows its chain id and nothing else.
+/// A service that uses a fake node.
 struct Served {
     child: Child,
     log: BufReader<ChildStderr>,
@@ -32,7 +32,7 @@ impl Served {
         Self { child, log, address, _node: node, dir }
     }
 
-    /// Reads the log up to a line that has all of these.
+    /// Reads the log up to a line that contains all of these parts.
     fn logged(&mut self, parts: &[&str]) {
         let mut line = String::new();
         while !parts.iter().all(|part| line.contains(part)) {
@@ -50,7 +50,7 @@ impl Served {
 }
 
 impl Drop for Served {
-    /// Ends what a test that failed left.
+    /// Ends the processes that a failed test has left.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -80,7 +80,7 @@ fn what_is_logged_changes_without_a_restart() {
     served.stop();
 }
 
-/// A supervisor may stop a service at any moment, also while its node has not answered yet.
+/// A supervisor may stop a service at any moment, also before its node has answered.
 #[test]
 fn a_service_that_starts_stops_when_it_is_told_to() {
     let (node, dir) = (TcpListener::bind("127.0.0.1:0").unwrap(), tempfile::tempdir().unwrap());
@@ -98,7 +98,7 @@ fn a_service_that_starts_stops_when_it_is_told_to() {
 
 #[test]
 fn metrics_can_have_a_port_of_their_own() {
-    // a port that was free a moment ago
+    // A port that was free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let served = Served::start(|command, _| {
         command.args(["--metrics-listen", &port.to_string()]);
@@ -119,7 +119,7 @@ fn metrics_can_have_a_port_of_their_own() {
     served.stop();
 }
 
-/// What alerts and dashboard ask for is what the service has, and the table of the documents names all of it.
+/// The service must have every metric that alerts and dashboard use, and the documents' table must list them all.
 #[test]
 fn alerts_and_dashboard_name_metrics_that_there_are() {
     let read = |path: &str| std::fs::read_to_string(format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
@@ -155,7 +155,7 @@ fn alerts_and_dashboard_name_metrics_that_there_are() {
     for name in &there {
         assert!(documented.contains(name), "{name} is served and not in docs/operate/production.md");
     }
-    // before the first market and the first request these have nothing to say
+    // These appear only after the first market and the first request.
     let later = ["braid_market_", "braid_http_", "braid_simulation_", "braid_node_fault"];
     for name in documented.iter().filter(|name| !later.iter().any(|start| name.starts_with(start))) {
         assert!(there.contains(name), "{name} is documented and not served: {there:?}");
@@ -163,7 +163,7 @@ fn alerts_and_dashboard_name_metrics_that_there_are() {
     served.stop();
 }
 
-/// A variable that the service does not know would be passed over without a word.
+/// The service would ignore a variable that it does not know.
 #[test]
 fn what_is_packaged_sets_variables_that_the_service_knows() {
     let help = String::from_utf8(braid(&["serve", "--help"]).output().unwrap().stdout).unwrap();
@@ -176,7 +176,7 @@ fn what_is_packaged_sets_variables_that_the_service_knows() {
         }
         let text = std::fs::read_to_string(&path).unwrap();
         let words = text.split(|c: char| !c.is_ascii_uppercase() && c != '_');
-        // the commit is the build's
+        // The build sets the commit.
         for word in words.filter(|word| word.starts_with("BRAID_") && *word != "BRAID_COMMIT") {
             let is_known = ["=", "]"].iter().any(|end| help.contains(&format!("[env: {word}{end}")));
             assert!(is_known, "{word} in {}", path.display());
@@ -186,7 +186,7 @@ fn what_is_packaged_sets_variables_that_the_service_knows() {
     assert!(seen > 20, "{seen}");
 }
 
-/// Stands in for an OpenTelemetry collector: gives on what is posted to it.
+/// Starts a substitute for an OpenTelemetry collector, which passes on what is posted to it.
 fn collector() -> (SocketAddr, Receiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, (sender, posted)) = (listener.local_addr().unwrap(), channel());
@@ -221,7 +221,7 @@ fn traces_go_to_the_collector_that_the_environment_names() {
         command.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
     });
     assert!(get(&served.address, "/v1/tokens").starts_with("HTTP/1.1 503"));
-    // the end of the process sends what is left
+    // The end of the process sends the remaining spans.
     served.stop();
     let sent: Vec<u8> = posted.try_iter().flatten().collect();
     for part in ["braid", "request", "/v1/tokens", "node call", "eth_chainId"] {
@@ -240,7 +240,7 @@ fn log_answers_metrics_and_traces_show_no_secret() {
         command.env("BRAID_API_KEYS", "hidden-key").env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{address}"));
         command.args(["--log", "trace"]);
     });
-    // the node's error, which names its path
+    // The node's error, which contains its path.
     served.logged(&["not at"]);
     let mut said = String::new();
     for path in ["/ready", "/metrics", "/v1/tokens", "/v1/quote?api-key=hidden-in-the-path"] {
@@ -265,7 +265,8 @@ fn log_answers_metrics_and_traces_show_no_secret() {
     }
 }
 
-/// The library for websockets logs the first message to a node, with path and password, where everything is logged.
+/// At the level at which everything is logged, the websocket library logs the first message to a node, with path and
+/// password.
 #[test]
 fn a_websocket_that_is_opened_shows_no_secret_in_the_log() {
     let (node, dir) = (TcpListener::bind("127.0.0.1:0").unwrap(), tempfile::tempdir().unwrap());
@@ -282,7 +283,7 @@ fn a_websocket_that_is_opened_shows_no_secret_in_the_log() {
     let output = command.arg("--data-dir").arg(dir.path()).output().unwrap();
     let log = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && log.contains("TRACE"), "{log}");
-    // the second is `operator:hidden-password` as HTTP sends it
+    // The second is `operator:hidden-password` as HTTP encodes it.
     for secret in ["hidden", "b3BlcmF0b3I6aGlkZGVuLXBhc3N3b3Jk"] {
         assert_eq!(log.lines().find(|line| line.contains(secret)), None);
     }

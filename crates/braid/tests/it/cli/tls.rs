@@ -1,4 +1,4 @@
-//! Nodes behind TLS: a certificate that nobody vouches for is refused.
+//! Tests of nodes behind TLS: a certificate without a trusted authority is refused.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn beside(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/cli").join(name)
 }
 
-/// A node whose certificate is signed by itself.
+/// A node with a self-signed certificate.
 struct TlsNode {
     process: Child,
     port: String,
@@ -47,7 +47,7 @@ fn a_node_with_a_certificate_that_nobody_vouches_for_is_refused() {
         let said = fails_with(4, &serve(scheme, "off").output().unwrap());
         assert!(said.contains("invalid peer certificate") && !said.contains("hidden"), "{said}");
     }
-    // an authority of the operator's own is named as OpenSSL's tools are told of it
+    // The operator names a private authority with the variable that OpenSSL uses.
     let mut command = serve("https", "info");
     command.env("SSL_CERT_FILE", beside("node.pem")).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();

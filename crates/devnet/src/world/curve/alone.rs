@@ -1,4 +1,4 @@
-//! Curve's pools that stand on no other, with their shares and what is put into them.
+//! Curve's pools that are not built on another pool, with their share tokens and deposits.
 
 use alloy::{
     primitives::{Address, U256},
@@ -16,7 +16,7 @@ use crate::{
     world::deploy::Placement,
 };
 
-/// The pools that stand alone, with their shares.
+/// Returns the pools and their share tokens.
 pub(super) fn alone() -> Vec<Placement> {
     let three = Habits {
         precision: U256::ONE,
@@ -183,7 +183,7 @@ pub(super) fn alone() -> Vec<Placement> {
     ]
 }
 
-/// The pools that count their coins without a sign.
+/// The pools that index their coins with unsigned integers.
 pub(super) const CRYPTO: [Address; 6] = [
     at::CURVE_CRVETH,
     at::CURVE_RETH,
@@ -193,7 +193,7 @@ pub(super) const CRYPTO: [Address; 6] = [
     at::CURVE_LISTED_CRYPTO,
 ];
 
-/// What is put into a pool, in atomic units of its coins.
+/// A deposit into a pool, in atomic units of its coins.
 pub(super) struct Deposit {
     pub(super) pool: Address,
     pub(super) amounts: Vec<(&'static str, U256)>,

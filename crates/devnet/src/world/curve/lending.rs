@@ -1,4 +1,4 @@
-//! Curve's pools of lenders' tokens, and stand-ins for the lenders.
+//! Curve's pools of Aave's and Compound's tokens, with stand-ins for both lenders.
 
 use alloy::{
     primitives::{Address, U256},
@@ -32,7 +32,7 @@ sol! {
     interface Lending { function exchange_underlying(int128 i, int128 j, uint256 dx, uint256 least) external; }
 }
 
-/// Coins that Aave lends, its tokens for them, and in parts of a million what one at the beginning has become.
+/// The coins that Aave lends, its tokens for them, and their index in millionths.
 const AT_AAVE: [(&str, Address, u64); 4] = [
     ("DAI", at::A_DAI, 1_114_159),
     ("USDC", at::A_USDC, 1_127_182),
@@ -40,7 +40,8 @@ const AT_AAVE: [(&str, Address, u64); 4] = [
     ("sUSD", at::A_SUSD, 1_106_180),
 ];
 
-/// Coins that Compound lends, its markets, and what a unit of their shares is worth, 18 decimals: of 8 in shares of coins of 18 and of 6.
+/// The coins that Compound lends, its markets, and the exchange rate with 18 decimals: atomic units of the coin (of 18
+/// and 6 decimals) for one atomic unit of the market's token (of 8 decimals).
 const AT_COMPOUND: [(&str, Address, u128); 2] =
     [("DAI", at::C_DAI, 223_606_797_749_978_969_640_917_366), ("USDC", at::C_USDC, 230_940_107_675_850)];
 
@@ -52,7 +53,7 @@ struct Lent {
     of_aave: bool,
     amp: u64,
     coins: &'static [&'static str],
-    /// What is put in: thousands of coins at Aave, millions of shares at Compound, and whole coins that are not lent.
+    /// The deposit: thousands of coins at Aave, millions of shares at Compound, and whole coins that are not lent.
     holds: &'static [u64],
 }
 
@@ -96,7 +97,7 @@ const LENT: [Lent; 4] = [
 ];
 
 impl Lent {
-    /// The lender's token for a coin, or the coin itself where it is not lent.
+    /// Returns the lender's token of a coin, or the coin itself if it is not lent.
     fn token(&self, symbol: &str) -> Address {
         let at_aave = AT_AAVE.iter().find(|(lent, ..)| *lent == symbol).map(|(_, token, _)| *token);
         let at_compound = AT_COMPOUND.iter().find(|(lent, ..)| *lent == symbol).map(|(_, market, _)| *market);
@@ -127,7 +128,8 @@ impl Lent {
         [share("Curve.fi (stand-in)", name, shares, self.pool), (self.contract, self.pool, args)]
     }
 
-    /// What has to be allowed to the pool: coins to trade, and at Compound the lender's tokens to fill it with.
+    /// Returns the tokens that the pool must be approved for: the coins, to trade, and at Compound the lender's tokens,
+    /// to fill it.
     fn taken(&self) -> Vec<Address> {
         let coins = self.coins.iter().map(|symbol| coin(symbol));
         let lent = self.coins.iter().map(|symbol| self.token(symbol)).zip(coins.clone());
@@ -141,7 +143,7 @@ impl Lent {
             match self.of_aave {
                 true => units(symbol, holds * 1_000),
                 false if self.token(symbol) == coin(symbol) => units(symbol, *holds),
-                // shares of 8 decimals, a forty-fourth or so of a dollar each
+                // A share has 8 decimals and is worth about a forty-fourth of a dollar.
                 false => U256::from(holds * 1_000_000) * power(8),
             }
         };
@@ -171,7 +173,7 @@ fn lenders() -> Vec<Placement> {
     all
 }
 
-/// Places lenders and pools, fills both, and trades in each pool one way and back.
+/// Places the lenders and the pools, fills both, and trades in each pool one way and back.
 pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
     deploy::place(rpc, bundle, &lenders()).await?;
     deploy::place(rpc, bundle, &LENT.iter().flat_map(Lent::placements).collect::<Vec<_>>()).await?;

@@ -1,4 +1,5 @@
-//! Curve's metapools: one coin against the share of a base pool, and through it against the base pool's coins.
+//! Curve's metapools, which trade one coin against the share of a base pool and, through it, against the base pool's
+//! coins.
 
 use alloy::{
     primitives::{Address, U256},
@@ -21,7 +22,7 @@ use crate::{
     },
 };
 
-/// What a metapool stands on.
+/// A base pool.
 struct Base {
     pool: Address,
     share: Address,
@@ -37,13 +38,13 @@ const REN: Base = Base { pool: at::CURVE_REN, share: at::CURVE_REN_SHARE, coins:
 const DOLLARS: Base =
     Base { pool: at::CURVE_NG_DOLLARS, share: at::CURVE_NG_DOLLARS, coins: &["USDC", "USDT"], is_next: true };
 
-/// Who made it.
+/// How a metapool was created.
 enum Made {
-    /// By hand: it remembers the price of shares, and has a share token of its own.
+    /// Deployed by hand: it caches the price of the base pool's share, and has a separate share token.
     ByHand(Address),
-    /// The first factory, as a copy of this implementation.
+    /// By the first factory, as a proxy of this implementation.
     Factory(Address),
-    /// The factory of the next generation.
+    /// By the StableSwap-NG factory.
     Next,
 }
 
@@ -53,7 +54,7 @@ struct Metapool {
     base: Base,
     made: Made,
     amp: u64,
-    /// Whole coins of its own and whole shares that are put in.
+    /// The deposit: whole coins of its own and whole shares of the base pool.
     holds: [u64; 2],
 }
 
@@ -144,7 +145,8 @@ impl Metapool {
         }
     }
 
-    /// A trade with the share, and one with each coin of the base pool, of a part of what the pool holds.
+    /// Returns a trade with the share and one with each coin of the base pool, each of a two-thousandth of the pool's
+    /// balance.
     fn trades(&self, there: bool) -> Vec<Vec<u8>> {
         let ([own, shares], part, least) = (self.holds, U256::from(2_000), U256::ZERO);
         let own_units = units(self.own, own) / part;
@@ -157,7 +159,7 @@ impl Metapool {
         calls
     }
 
-    /// What its factory says of it; nothing of one that was made by hand.
+    /// Returns the call that makes the factory announce the pool; `None` for a pool that was deployed by hand.
     fn announcement(&self) -> Option<Tx> {
         let pool = self.pool;
         let coins = vec![coin(self.own), self.base.share];
@@ -176,7 +178,7 @@ impl Metapool {
     }
 }
 
-/// Places the pools, fills them, trades in each one way and back, and has the factories announce theirs.
+/// Places the pools, fills them, trades in each one way and back, and makes the factories announce them.
 pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
     deploy::place(rpc, bundle, &METAPOOLS.iter().flat_map(Metapool::placements).collect::<Vec<_>>()).await?;
     let mut batch = Batch::new(rpc);

@@ -1,4 +1,4 @@
-//! Reads a program as `docs/internals/program.md`, section 2, says, byte by byte.
+//! A decoder of programs that follows section 2 of `docs/internals/program.md`, byte by byte.
 
 use braid_primitives::Address;
 

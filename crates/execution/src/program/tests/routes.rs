@@ -1,4 +1,5 @@
-//! Routes of every shape over made-up pools: the amounts out are arbitrary, the amounts in follow from the shares.
+//! Routes of every shape over artificial pools. The amounts out are arbitrary, and the amounts in follow from the
+//! shares.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::{Order, PartnerFee, TokenAmount};
 pub(super) const V2: Product = Product::UniswapV2;
 pub(super) const V3: Product = Product::UniswapV3;
 
-/// Every amount at hand that a route leaves, by token.
+/// The amounts that a route leaves, by token.
 type AtHand = BTreeMap<TokenId, U256>;
 
 pub(super) struct Case {
@@ -31,7 +32,8 @@ pub(super) struct Shape {
     outputs: usize,
     ether_in: bool,
     amounts: Vec<u64>,
-    /// Per node: for each of up to three branches the distance to its target, the share and whether the pool is a pair.
+    /// For each node and each of up to three branches: the distance to its target, the share, and whether the pool is a
+    /// pair.
     branches: Vec<Vec<(usize, u32, bool)>>,
     fee: Option<PartnerFee>,
 }
@@ -69,7 +71,7 @@ impl Arbitrary for Shape {
     }
 }
 
-/// Tokens 0 (ether) and 1 (WETH) of the table, then made-up ones.
+/// Builds a case. Tokens 0 (ether) and 1 (WETH) are those of the table, and artificial tokens follow.
 struct Maker {
     tokens: Tokens,
     pools: Vec<Pool>,
@@ -104,7 +106,7 @@ impl Maker {
         };
         let stray = if product == Product::WrappedEther { WETH } else { Address::repeat_byte(0x80 + id) };
         let mut pool = Pool { key: stray.into(), product, coins: coins.into_iter().collect(), state };
-        // the first pool of two tokens stands where its factory puts it, any other where no factory does
+        // The first pool of two tokens gets its factory's address, and every other pool an address of no factory.
         if let Some(origin) = pool.step_code(0, 1).origin {
             let [a, b] = coins.map(|coin| self.tokens.get(coin).unwrap().address);
             let known = origin.factory.pool(a, b, origin.fee_pips);
@@ -116,7 +118,7 @@ impl Maker {
         PoolId(u32::from(id))
     }
 
-    /// Adds a step that takes a share of what is at hand; a share that takes nothing adds none.
+    /// Adds a step that takes a share of the available balance. A share that takes nothing adds no step.
     fn step(&mut self, product: Product, token_in: TokenId, token_out: TokenId, share: u32) {
         let balance = self.at_hand.get(&token_in).copied().unwrap_or_default();
         let amount_in = if share == 0 { balance } else { (balance * U256::from(share)) >> 32 };
@@ -161,7 +163,7 @@ impl Maker {
     }
 }
 
-/// Returns a random acyclic route: every node but an unspent output sends all that it has to later nodes.
+/// Returns a random acyclic route: every node but an unspent output sends its whole balance to later nodes.
 pub(super) fn case(shape: &Shape) -> Case {
     let mut maker = Maker::new();
     let mut nodes: Vec<TokenId> = Vec::new();
@@ -192,18 +194,18 @@ pub(super) fn case(shape: &Shape) -> Case {
         let branches = &shape.branches[at % shape.branches.len()];
         for (index, (distance, share, pair)) in branches.iter().enumerate() {
             let target = later.get(*distance).copied().unwrap_or(last);
-            // an output keeps a part; anything else gives its last branch all that is left
+            // An output keeps a part. Any other token gives its last branch the whole rest.
             let share = if index + 1 == branches.len() && !is_output { 0 } else { *share };
             maker.step(if *pair { V2 } else { V3 }, *node, target, share);
         }
     }
-    // outputs that got nothing are no outputs
+    // An output that received nothing is removed.
     let bought: Vec<TokenId> =
         outputs.into_iter().filter(|id| maker.at_hand.get(id).is_some_and(|amount| !amount.is_zero())).collect();
     maker.finish(&selling, &bought, shape.fee)
 }
 
-/// Returns one input through pools in a row.
+/// Returns a route of one input through pools in a row.
 pub(super) fn chain(products: &[Product], fee: Option<PartnerFee>) -> Case {
     let mut maker = Maker::new();
     let nodes: Vec<TokenId> = (0..=products.len()).map(|_| maker.token()).collect();
@@ -215,7 +217,7 @@ pub(super) fn chain(products: &[Product], fee: Option<PartnerFee>) -> Case {
     maker.finish(&[(nodes[0], amount)], &[nodes[products.len()]], fee)
 }
 
-/// Returns one pool whose place its factory has given to another.
+/// Returns a route with one pool that does not have its factory's address.
 pub(super) fn pool_of_no_factory() -> Case {
     let mut maker = Maker::new();
     let (from, into, amount) = (maker.token(), maker.token(), U256::from(1_000_000));
@@ -235,7 +237,7 @@ pub(super) fn split_of_usdc_over_v2_and_v3() -> Case {
     maker.finish(&[(usdc, amount)], &[Tokens::WETH], None)
 }
 
-/// Ether for a token over a pair and a V3 pool.
+/// Returns a route of ether to a token over a pair and a V3 pool.
 pub(super) fn ether_over_two_pools() -> Case {
     let mut maker = Maker::new();
     let (token, amount) = (maker.token(), U256::from(10).pow(U256::from(18)));
@@ -246,7 +248,7 @@ pub(super) fn ether_over_two_pools() -> Case {
     maker.finish(&[(Tokens::ETHER, amount)], &[token], None)
 }
 
-/// Ether through WETH to a token.
+/// Returns a route of ether through WETH to a token.
 pub(super) fn ether_to_ether_free_swap() -> Case {
     let mut maker = Maker::new();
     let (token, amount) = (maker.token(), U256::from(10).pow(U256::from(18)));

@@ -1,4 +1,4 @@
-//! Each closed form against a plain search over amounts.
+//! Compares each closed form with a plain search over amounts.
 
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn arb_chain(stretches: std::ops::Range<usize>) -> impl Strategy<Value = Directi
     )
 }
 
-/// A geometric grid of amounts up to a cap.
+/// Returns a geometric grid of amounts up to a cap.
 fn grid(cap: f64) -> impl Iterator<Item = f64> {
     (0..600).map(move |k| cap * (-0.03 * f64::from(k)).exp())
 }
@@ -34,7 +34,7 @@ fn grid(cap: f64) -> impl Iterator<Item = f64> {
 proptest! {
     #[test]
     fn the_end_of_a_long_chain_is_found_by_halving_as_step_by_step(d in arb_chain(FEW_KNOTS..60), tilt in 0.0_f64..1.1) {
-        // where gas counts, be it for next to nothing, each segment is looked at
+        // If gas matters, even if it is almost zero, every segment is examined.
         let [halved, stepped] = [0.0, f64::MIN_POSITIVE].map(|gas| d.best_trade(d.spot() * tilt, 1.0, f64::INFINITY, gas));
         let amounts = |trade: Option<Trade>| trade.map(|trade| (trade.amount_in, trade.amount_out));
         prop_assert_eq!(amounts(halved), amounts(stepped));

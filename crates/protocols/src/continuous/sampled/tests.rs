@@ -1,4 +1,4 @@
-//! The sampled curve against the exact pools that it stands for.
+//! Compares sampled curves with the exact pools.
 
 use std::cell::Cell;
 
@@ -63,21 +63,21 @@ prop_compose! {
     }
 }
 
-/// An exact quote against the curve: no more than 10⁻⁴ above it, which is as far as the samples may fail to follow a turn; and the
-/// curve is close to it as long as much is left.
+/// Compares an exact quote with the curve. The quote may be at most 10⁻⁴ above it, because the samples may miss a bend
+/// by that much. The curve must be close to the quote while much of the balance is left.
 fn judge(direction: &Direction, amount_in: U256, paid: U256, held: U256) -> Result<(), TestCaseError> {
     let curve = direction.quote(f64::from(amount_in)).0;
     let (paid, held) = (f64::from(paid), f64::from(held));
     let over = curve / paid - 1.0;
     prop_assert!(over >= -1e-4, "{amount_in} for {paid} of {held}: {over:e} below");
-    // the quote's own rounding is not the curve's fault
+    // The rounding of the quote is not an error of the curve.
     let over = (curve - paid - 6.0 - held * 1e-13) / paid;
     let most = if paid < 0.2 * held { 3e-4 } else { 5e-2 };
     prop_assert!(over <= most, "{amount_in} for {paid} of {held}: {over:e} above");
     Ok(())
 }
 
-/// An amount in, evenly spread over the orders of magnitude below `most`.
+/// Returns an input whose order of magnitude below `most` is given by `at`.
 fn spread(most: U256, at: f64) -> U256 {
     U256::from(f64::from(most) * 10_f64.powf(-6.5 * at)).max(U256::ONE)
 }
@@ -85,7 +85,7 @@ fn spread(most: U256, at: f64) -> U256 {
 proptest! {
     #![proptest_config(config())]
 
-    /// Close to the pool, from above.
+    /// The curve must be close to the pool, from above.
     #[test]
     fn a_stable_pool_is_bounded_closely(pool in stable(), at in prop::collection::vec(0.0_f64..1.0, 12)) {
         let quote = |x| pool.swap(&NOW, 0, 1, x).ok().map(|swap| swap.amount_out);
@@ -121,7 +121,7 @@ fn rate(pool: &State, coin: usize) -> f64 {
     f64::from(one[coin]) * 1e-18
 }
 
-/// A fixed rate up to a limit is one flat stretch that ends there.
+/// A fixed rate up to a limit is one straight segment that ends there.
 #[test]
 fn a_fixed_rate_is_a_line_up_to_its_limit() {
     let limit = u(5_000) * e(18);
@@ -132,7 +132,7 @@ fn a_fixed_rate_is_a_line_up_to_its_limit() {
     assert!((half / (2_500e18 * 0.999) - 1.0).abs() < 4e-6 && half >= 2_500e18 * 0.999);
 }
 
-/// A pool that refuses everything is no direction.
+/// A pool that refuses everything has no direction.
 #[test]
 fn a_pool_that_pays_nothing_has_no_direction() {
     assert!(sampled(e(24), e(24), |_| None).is_none());
@@ -140,7 +140,8 @@ fn a_pool_that_pays_nothing_has_no_direction() {
     assert!(sampled(U256::ZERO, e(24), Some).is_none());
 }
 
-/// What a pool of much use is: three millionths above, and two orders of magnitude fewer questions than a table would ask.
+/// A deep pool as it is often used. The curve was measured three millionths above it, and the test allows ten. It takes
+/// two orders of magnitude fewer quotes than a table would.
 #[test]
 fn a_deep_pool_is_known_to_a_twentieth_of_a_basis_point() {
     let pool = State {

@@ -48,7 +48,7 @@ mod tests {
     use crate::curve::arith::int;
 
     fn growth() -> Growth {
-        // a reserve of some years: 1.15 of one, at three and a half per cent
+        // A reserve of some years, with an index of 1.15 and a rate of 3.5 percent.
         Growth {
             scaled_balance: int(1_000_000_007),
             owed: int(11),
@@ -58,7 +58,7 @@ mod tests {
         }
     }
 
-    /// By the definition, in whole numbers: what is one at the beginning has become 1.15 · (1 + 0.035 · part of a year).
+    /// By the definition, in integers: the index becomes 1.15 · (1 + 0.035 · elapsed part of a year).
     #[test]
     fn interest_is_simple_by_the_second_and_rounded_to_the_nearest() {
         let growth = growth();

@@ -1,4 +1,4 @@
-//! Pools by their words, against reserves that resolvers gave on mainnet.
+//! Compares pools read from their storage words with reserves that resolvers returned on mainnet.
 
 use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
@@ -18,7 +18,7 @@ fn at(timestamp: u64) -> ExecutionBlock {
     ExecutionBlock { number: 1, timestamp }
 }
 
-/// A recorded pool: decimals, centre price, percents of the range in millionths, real and imaginary reserves.
+/// A recorded pool: decimals, centre price, range percentages in millionths, and real and imaginary reserves.
 struct Recorded {
     decimals: [u8; 2],
     centre: u128,
@@ -27,7 +27,8 @@ struct Recorded {
     imaginary: [u128; 2],
 }
 
-/// Collateral of four pools at block 24,721,394, from a resolver. The percents are those that give these reserves.
+/// The collateral of four pools at block 24,721,394, from a resolver. The percentages are those that give these
+/// reserves.
 const RECORDED: [Recorded; 4] = [
     // USDC / ETH
     Recorded {
@@ -63,11 +64,12 @@ const RECORDED: [Recorded; 4] = [
     },
 ];
 
-/// A token of which the protocol has supplied so much without interest, among three times as much of everybody.
+/// Returns a token of which the protocol has supplied an amount without interest, while all suppliers together have
+/// three times as much.
 fn token(supplied: U256) -> Token {
     let one = U256::from(1_000_000_000_000_u64);
     let everybody = pack(supplied * U256::from(3), 56, false);
-    // never limited: the base limit is beyond the supply; expansion takes a second
+    // There is never a limit: the base limit exceeds the supply, and expansion takes a second.
     let base = pack(supplied << 4_usize, 10, true);
     Token {
         exchange_prices: (U256::from(0x3fff) << 44_usize)
@@ -82,12 +84,13 @@ fn token(supplied: U256) -> Token {
     }
 }
 
-/// The words that make a recorded pool's collateral. The centre comes from a contract, so that none of its digits is lost.
+/// Returns the words of a recorded pool's collateral. The centre price comes from a contract, so that it keeps all
+/// digits.
 fn storage(recorded: &Recorded) -> Storage {
     let supplied = |place: usize| {
         let amount = U256::from(recorded.real[place]);
         if recorded.decimals[place] > 12 {
-            // the largest amount that is this one in twelve decimals
+            // The largest amount that truncates to this one in twelve decimals.
             let unit = ten_to(recorded.decimals[place] - 12);
             amount * unit + unit - U256::ONE
         } else {
@@ -179,7 +182,7 @@ fn a_second_swap_sees_the_first_and_a_way_back_earns_nothing() {
 fn a_centre_that_has_arrived_is_told_to_its_last_digit_after_a_swap() {
     let mut pool = storage(&RECORDED[3]);
     let told = pool.external_centre.unwrap();
-    // on its way from a thousandth below, and there long ago
+    // The shift began a thousandth below and has been over for a long time.
     pool.variables2.set_bit(248, true);
     pool.variables |= pack(told - told / U256::from(1_000), 32, false) << 81_usize;
     pool.centre_shift = U256::from(NOW - 90_000) | (U256::from(10_000) << 33_usize) | (U256::from(60) << 53_usize);
@@ -187,7 +190,7 @@ fn a_centre_that_has_arrived_is_told_to_its_last_digit_after_a_swap() {
     let (.., after) = pool.swap(&at(NOW), true, amount).unwrap();
     let after = pool.with(&after);
     assert_eq!(reserves(&after, NOW).centre_price, told, "not what 32 bits hold of it");
-    // half way there it goes on, from what was stored
+    // Halfway, the shift continues from the stored price.
     pool.centre_shift = U256::from(NOW - 90_000) | (U256::from(10_000) << 33_usize) | (U256::from(900_000) << 53_usize);
     let on_its_way = reserves(&pool, NOW).centre_price;
     let (.., after) = pool.swap(&at(NOW), true, amount).unwrap();
@@ -214,7 +217,7 @@ fn what_is_too_small_too_large_or_paused_is_refused_with_its_reason() {
     assert_eq!(swap(&pool, U256::from(99)), Err(SwapError::ZeroOutput));
     assert!(matches!(swap(&pool, ten_to(6 + 8)), Err(SwapError::LimitExceeded { .. })));
     assert!(matches!(swap(&pool, U256::MAX), Err(SwapError::Overflow { .. })));
-    // a tenth of the reserves moves the price by more than a twentieth
+    // A tenth of the reserves moves the price by more than a twentieth.
     assert!(matches!(swap(&pool, U256::from(1_800_000) * ten_to(6)), Err(SwapError::LimitExceeded { .. })));
     let mut paused = pool.clone();
     paused.variables2 |= U256::ONE << 255_usize;
@@ -230,7 +233,7 @@ fn what_is_too_small_too_large_or_paused_is_refused_with_its_reason() {
     assert!(matches!(swap(&empty, ten_to(9)), Err(SwapError::LimitExceeded { .. })));
 }
 
-/// A tenth of the supply can be withdrawn over an hour: the clock opens the limit.
+/// A tenth of the supply can be withdrawn over an hour, so the limit grows with time.
 #[test]
 fn a_withdrawal_limit_expands_with_time() {
     let mut pool = storage(&RECORDED[0]);
@@ -254,7 +257,8 @@ fn a_limit_of_a_snapshot_expands_too() {
     assert_eq!([0, 50, 100, 1_000].map(|seconds| limit.after(seconds)), [10, 60, 110, 110].map(U256::from));
 }
 
-/// Ten percent a year on all that is lent, of which half is: borrowers owe a tenth more, suppliers have a twentieth more.
+/// Borrowers pay ten percent a year and half of the supply is borrowed: debts grow by a tenth, and supplies by a
+/// twentieth.
 #[test]
 fn interest_accrues_by_the_second() {
     let one = U256::from(1_000_000_000_000_u64);
@@ -270,7 +274,8 @@ fn interest_accrues_by_the_second() {
     assert!(exchange_prices(U256::ZERO, NOW).is_none());
 }
 
-/// Debt of equal parts around a centre of one, a fifth wide: the curve is the one that Fluid's own sources are tested with.
+/// A collateral side and a debt side around a centre of one, with a range of a fifth. The curve is that of the tests of
+/// Fluid's own sources.
 #[test]
 fn both_sides_share_a_trade() {
     let side = |real: u128, imaginary: [u128; 2]| super::Side {

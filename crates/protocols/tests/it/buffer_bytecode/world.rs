@@ -1,4 +1,4 @@
-//! A buffer of the third vault, and what stands behind it.
+//! A buffer of Balancer V3 and the vault behind it.
 
 use alloy_primitives::{Address, Log, U256, address};
 use alloy_sol_types::{SolValue, sol};
@@ -36,20 +36,20 @@ sol! {
 const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
 const WETH: Address = address!("C02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2");
 const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
-/// Vaults of the list.
+/// Listed vaults.
 const PUFETH: Address = address!("D9A442856C234a39a81a089C06451EBAa4306a72");
 const SDAI: Address = address!("83F20F44975D03b1b09e64809B757c47f942BEeA");
-/// Vaults that are not.
+/// Vaults that are not listed.
 const UNVERIFIED: Address = Address::repeat_byte(0x57);
 const METAMORPHO: Address = Address::repeat_byte(0x4d);
 const VAULT_V2: Address = Address::repeat_byte(0x22);
 const WRAPPED: Address = Address::repeat_byte(0x3e);
 const FTOKEN: Address = Address::repeat_byte(0xf7);
-/// Who borrows from Fluid's liquidity layer.
+/// The borrower from Fluid's liquidity layer.
 const BORROWER: Address = Address::repeat_byte(0xb0);
 pub const START: u64 = 1_700_000_000;
 
-/// What stands behind a buffer.
+/// The vault behind a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
     OpenZeppelin { offset: u8 },
@@ -143,7 +143,7 @@ impl World {
         Self { chain, random, behind, now: START }
     }
 
-    /// Makes the buffer with something of each coin, or of one; found as the follower finds it.
+    /// Creates the buffer with balances of both coins or of one, and discovers it as the follower does.
     pub fn fill(&mut self) -> Discovered {
         let [asset, wrapped] = self.behind.coins();
         let empty = self.random.below(8);
@@ -175,7 +175,7 @@ impl World {
         }
     }
 
-    /// What the vault pays for an amount, and the logs where the trade is kept.
+    /// Returns what the vault pays for an amount, with the logs. `keep` decides whether the trade changes the chain.
     pub fn exchange(&mut self, coin_in: u8, amount: U256, keep: bool) -> Option<(U256, Vec<Log>)> {
         let [asset, wrapped] = self.behind.coins();
         let call = exchangeCall { wrapped, asset, wraps: coin_in == 0, amount };
@@ -183,7 +183,7 @@ impl World {
         done.ok().map(|done| (U256::from_be_slice(&done.output), done.logs))
     }
 
-    /// What others do to the vault behind.
+    /// Makes the changes that other users make to the vault behind the buffer.
     pub fn live(&mut self) {
         let [asset, share] = self.behind.coins();
         match self.behind {
@@ -215,7 +215,7 @@ impl World {
     }
 }
 
-/// Assets into a vault of a library, and the shares of them to their holder: the supply is at slot 2.
+/// Puts assets into a library's vault and gives the holder shares of them. The supply is at slot 2.
 fn give_shares(chain: &mut Chain, share: Address, [asset, holder]: [Address; 2], amount: U256, balances: u64) {
     chain.set_balance(asset, share, amount + amount / U256::from(7));
     chain.set_storage(share, 2, amount);
@@ -223,14 +223,14 @@ fn give_shares(chain: &mut Chain, share: Address, [asset, holder]: [Address; 2],
     chain.set_word(share, slot.into(), amount);
 }
 
-/// A share of Fluid's layer, whose interest grows with what a borrower takes out.
+/// Sets up an fToken of Fluid's liquidity layer, whose interest grows with the debt of a borrower.
 fn fluid(chain: &mut Chain, asset: Address, share: Address) {
     let layer = braid_protocols::fluid::LIQUIDITY;
     chain.place(layer, "StandInFluidLiquidity", &OWNER.abi_encode());
     chain.send(layer, &listCall { token: asset, highestRate: U256::from(9_000), feePercent: U256::from(10) }).unwrap();
     let args = (layer, asset, asset, String::new(), String::new());
     chain.place(share, "StandInFluidFToken", &args.abi_encode_params());
-    // with interest; a part may leave at once, the rest by and by; and a limit on debt
+    // Supply bears interest; a part of it can be withdrawn at once and the rest gradually. Debt is limited.
     let bits = |value: u64, place: usize| U256::from(value) << place;
     let big = |exponent: u64| U256::from((1_023 << 8) | exponent);
     let supply = bits(1, 0) | bits(2_000, 162) | bits(9_999, 176);
@@ -239,7 +239,7 @@ fn fluid(chain: &mut Chain, asset: Address, share: Address) {
     chain.send(layer, &allowCall { user: share, token: asset, supply, loan: U256::ZERO }).unwrap();
     chain.send(layer, &allowCall { user: BORROWER, token: asset, supply: U256::ZERO, loan }).unwrap();
     chain.send(asset, &approveCall { spender: share, amount: U256::MAX }).unwrap();
-    // the layer takes little of a token that it has nothing of, and more by and by
+    // The layer accepts little of a token of which it holds nothing, and gradually more.
     for bits in 78..90 {
         chain.send(share, &depositCall { assets: U256::ONE << bits, receiver: OWNER }).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Aave's savings, in both of their releases.
+//! Tests of both releases of Aave's savings vault.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::{SolValue, sol};
@@ -30,7 +30,7 @@ fn savings_of_aave(second: bool, seed: u64) {
             world.chain.send(SGHO, &setTargetRateCall { rate: rate as u16, at: later.try_into().unwrap() }).unwrap();
         }
         if turn % 10 == 0 {
-            // around what is there, so that the cap bounds some deposits to the unit
+            // Around the vault's balance, so that the cap limits some deposits to the unit.
             let most = 90_000_000 + world.random.below(300_000_000);
             world.chain.send(SGHO, &setCapCall { cap: U256::from(most) }).unwrap();
             let held = world.random.log_uniform_between(80, 90);

@@ -1,4 +1,4 @@
-//! Frankencoin's savings.
+//! Tests of Frankencoin's savings vault.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::{SolValue, sol};
@@ -51,7 +51,8 @@ fn frankencoins_savings_tick_after_their_delay() {
 
 #[test]
 fn frankencoins_recorded_state_gives_its_recorded_price() {
-    // the vault and its savings as L2BEAT's discovery recorded them, September 2026: packages/config/src/projects/frankencoin/discovered.json
+    // The vault and its savings as L2BEAT's discovery recorded them in September 2026:
+    // packages/config/src/projects/frankencoin/discovered.json.
     let number = |text: &str| text.parse::<U256>().unwrap();
     let recorded = erc4626::State {
         conversion: Conversion::Price {

@@ -1,4 +1,4 @@
-//! Sky's savings, Spark's of Sky's and Spark's own.
+//! Tests of Sky's savings vault, Spark's vault of Sky's savings, and Spark's own vaults.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::{SolValue, sol};
@@ -30,12 +30,12 @@ pub const LITE_PSM: Address = address!("f6e72Db5454dd049d0788e411b06CfAF16853042
 pub const PSM: Address = address!("A188EEC8F81263234dA3622A406892F3D630f98c");
 pub const POCKET: Address = address!("37305B1cD40574E4C5Ce33f8e8306Be057fD7341");
 
-/// A rate that has grown, and what it grows by in a second: four percent a year.
+/// A rate accumulator that has grown, and its growth per second: four percent a year.
 const RATE_RAY: u128 = 1_090_658_613_438_076_468_123_456_789;
 const GROWTH_RAY: u128 = 1_000_000_001_243_680_656_318_820_312;
 
 impl World {
-    /// MakerDAO's books with what makes of them USDS and DAI, and sUSDS, whose rate has grown.
+    /// Sets up MakerDAO's vat with the joins that mint USDS and DAI, and sUSDS with a rate that has grown.
     fn save_at_sky(&mut self) {
         self.chain.place(VAT, "StandInVat", &[]);
         let rad = U256::ONE << 200;
@@ -65,7 +65,7 @@ fn sparks_dollars_go_through_skys_exchange_one_to_one_or_not_at_all() {
     world.chain.set_balance(DAI, LITE_PSM, U256::ONE << 100);
     world.fill(U256::from(300_000_000_000_000_u64));
     world.turns(84, |world, _| {
-        // what the exchange has of either varies, and is little at times
+        // The exchange's balances of both vary and are sometimes small.
         let (dai, usdc) = (world.random.log_uniform_between(76, 95), world.random.log_uniform_between(36, 55));
         world.chain.set_balance(DAI, LITE_PSM, dai);
         world.chain.set_balance(USDC, POCKET, usdc);
@@ -95,7 +95,7 @@ fn sparks_savings_are_capped_with_their_interest_and_pay_what_lies_there() {
     world.fill(U256::from(300_000_000_000_000_u64));
     world.turns(50, |world, turn| {
         if turn % 10 == 0 {
-            // around what is there, so that the cap bounds some deposits to the unit, and below it
+            // Around the vault's balance and below it, so that the cap limits some deposits to the unit.
             let cap = U256::from(250_000_000_000_000_u64 + world.random.below(800_000_000_000_000));
             world.chain.send(SPUSDC, &setDepositCapCall { cap }).unwrap();
             let held = world.random.log_uniform_between(40, 49);

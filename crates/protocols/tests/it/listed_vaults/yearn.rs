@@ -1,4 +1,4 @@
-//! A vault of Yearn's.
+//! Tests of a vault of Yearn's.
 
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::sol;
@@ -32,7 +32,8 @@ fn yearns_profit_unlocks_and_what_is_idle_is_paid() {
         }
     });
     assert!(world.cautious > 10, "{} had to be taken from the strategy", world.cautious);
-    // in the second in which all is unlocked, and in the one before: a share that rounding kept back shows in a deposit of many times all assets
+    // At the second in which everything is unlocked, and one second before. A share that rounding kept back shows in a
+    // deposit of many times all assets.
     let time = 997_u64;
     for before in [1, 0] {
         world.chain.send(SUSG, &reportCall { gain: whole(1_000_003), time: U256::from(time) }).unwrap();

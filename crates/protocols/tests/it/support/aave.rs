@@ -1,4 +1,4 @@
-//! Aave's third version as it comes, with one reserve, and its wrapped token.
+//! Aave V3's own code with one reserve and its wrapped token.
 
 use alloy_primitives::{Address, B256, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
@@ -49,14 +49,14 @@ const TREASURY: Address = address!("464C71f6c2F760DdA6093dCB91C24c39e5d6e18c");
 const ADMIN: Address = Address::repeat_byte(0xad);
 const A_TOKEN: Address = Address::repeat_byte(0xa1);
 const DEBT_TOKEN: Address = Address::repeat_byte(0xd1);
-/// Code behind proxies.
+/// Implementations behind proxies.
 const POOL_CODE: Address = Address::repeat_byte(0xe1);
 const REWARDS_CODE: Address = Address::repeat_byte(0xe2);
 const A_TOKEN_CODE: Address = Address::repeat_byte(0xe3);
 const DEBT_TOKEN_CODE: Address = Address::repeat_byte(0xe4);
 const WRAPPED_CODE: Address = Address::repeat_byte(0xe5);
 
-/// What a reserve is configured as.
+/// The configuration of a reserve.
 #[derive(Clone, Copy, Debug)]
 pub struct Configuration {
     pub decimals: u8,
@@ -67,7 +67,7 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// Aave's own word: borrowed against at 80 percent, and borrowed.
+    /// Returns Aave's configuration word: a loan-to-value ratio of 80 percent, with borrowing enabled.
     pub fn word(&self) -> U256 {
         let bits = |value: u64, place: usize| U256::from(value) << place;
         bits(8_000, 0)
@@ -84,7 +84,8 @@ impl Configuration {
     }
 }
 
-/// Places the pool with a reserve of an asset, which [`OWNER`] has approved, and its wrapped token, which a factory announces.
+/// Places the pool with a reserve of an asset, which [`OWNER`] has approved, and its wrapped token, which a factory
+/// announces.
 pub fn place(chain: &mut Chain, asset: Address, wrapped: Address, configuration: Configuration) {
     chain.place(PROVIDER, "AaveV3AddressesProvider", &(String::new(), OWNER).abi_encode_params());
     for (k, name) in
@@ -141,7 +142,7 @@ pub fn place(chain: &mut Chain, asset: Address, wrapped: Address, configuration:
     }
 }
 
-/// What others do: they supply, borrow, pay back or leave, and the treasury takes its part.
+/// Makes a change of other users: they supply, borrow, repay or withdraw, or the treasury takes its share.
 pub fn others(chain: &mut Chain, asset: Address, what: u64, amount: U256) {
     let (on, mode) = (OWNER, U256::from(2));
     let _ = match what {

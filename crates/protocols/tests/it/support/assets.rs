@@ -1,12 +1,12 @@
-//! Files of others' crates, which cargo has in its registry folder once it was asked about them.
+//! Files of other projects' crates in cargo's registry folder, where cargo puts them on request.
 
 use std::{path::PathBuf, process::Command};
 
-/// A file of a crate by name and version; `None`, with a plain message, where the registry cannot be asked.
+/// Returns a file of a crate by name and version. If the registry is not reachable, prints that and returns `None`.
 pub fn of_crate(name: &str, version: &str, file: &str) -> Option<Vec<u8>> {
     let found = find(name, version, file).or_else(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        // brings that one crate, without what it depends on
+        // Downloads only this crate, without its dependencies.
         let asked = Command::new(cargo).arg("info").arg(format!("{name}@{version}")).current_dir("/").output();
         asked.ok().and_then(|_| find(name, version, file))
     });

@@ -1,4 +1,4 @@
-//! The contracts' creation code, from the npm packages pinned in `contracts/package.json`.
+//! The contracts' bytecode, from the npm packages pinned in `contracts/package.json`.
 
 use std::{
     collections::BTreeMap,
@@ -12,22 +12,22 @@ use serde_json::Value;
 
 static BUNDLE: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
 
-/// Creation code of a contract, without constructor arguments.
+/// Returns the creation code of a contract, without constructor arguments.
 ///
-/// Panics, and so fails the test, with what to do when the packages are not installed.
+/// Panics with the remedy if the packages are not installed.
 pub fn initcode(name: &str) -> Bytes {
     let bundle = BUNDLE.get_or_init(load);
     let code = &bundle.get(name).unwrap_or_else(|| panic!("the bundle of bytecode has no {name}"))["initcode"];
     code.as_str().unwrap().parse().unwrap()
 }
 
-/// Code as it lies on chain.
+/// Returns the runtime code of a contract.
 pub fn runtime(name: &str) -> Bytes {
     let code = &BUNDLE.get_or_init(load).get(name).unwrap_or_else(|| panic!("the bundle of bytecode has no {name}"))["runtime"];
     code.as_str().unwrap().parse().unwrap()
 }
 
-/// Gathers the bytecode once for everything that it is made of.
+/// Collects the bytecode, once for each version of its inputs.
 fn load() -> BTreeMap<String, Value> {
     let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let contracts = crate_root.join("../../contracts");
@@ -55,7 +55,7 @@ fn load() -> BTreeMap<String, Value> {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }
 
-/// Every file in a folder and in its folders, in order.
+/// Returns every file in a folder and its subfolders, in order.
 fn files_under(folder: &Path) -> Vec<PathBuf> {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();

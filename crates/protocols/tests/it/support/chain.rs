@@ -1,4 +1,4 @@
-//! An EVM with nothing in it but what a test deploys.
+//! An EVM that contains only what a test deploys.
 
 use alloy_primitives::{Address, Bytes, Log, U256, address, keccak256};
 use alloy_sol_types::{Revert, SolCall, SolError, SolValue};
@@ -13,10 +13,11 @@ use revm::{
 
 use super::bytecode;
 
-/// Who sends every transaction and owns every factory.
+/// The sender of every transaction and the owner of every factory.
 pub const OWNER: Address = address!("00000000000000000000000000000000000a11ce");
 
-/// Enough for a swap through every word of a bitmap, and within the cap on one transaction's gas before Osaka.
+/// The gas limit of a transaction: enough for a swap that searches every word of a bitmap. Osaka's cap on a
+/// transaction's gas does not apply yet.
 const GAS_LIMIT: u64 = 1_000_000_000;
 
 type Evm = MainnetEvm<Context<BlockEnv, TxEnv, CfgEnv, CacheDB<EmptyDB>>>;
@@ -26,16 +27,16 @@ pub struct Chain {
     evm: Evm,
 }
 
-/// What a call that went through gives.
+/// The result of a successful call.
 #[derive(Clone, Debug)]
 pub struct Done {
     pub output: Bytes,
     pub logs: Vec<Log>,
-    /// Gas of the whole transaction, refunds taken off.
+    /// The gas of the whole transaction, less refunds.
     pub gas_used: u64,
 }
 
-/// The reason that a contract gave for reverting; `""` without one.
+/// The reason of a revert; empty if the contract gave none.
 pub type Reason = String;
 
 impl Chain {
@@ -51,7 +52,7 @@ impl Chain {
         Self { evm: context.build_mainnet() }
     }
 
-    /// Deploys a contract of the bundle. Constructor arguments are a tuple of static types.
+    /// Deploys a contract of the bundle. The constructor arguments are a tuple of static types.
     pub fn deploy(&mut self, name: &str, arguments: &impl SolValue) -> Address {
         self.deploy_with(name, &arguments.abi_encode())
     }
@@ -71,24 +72,24 @@ impl Chain {
         self.evm.ctx.journaled_state.database.cache.accounts.get(&account).map_or(0, |account| account.info.nonce)
     }
 
-    /// Calls and keeps the changes; `Err` with the reason of a revert.
+    /// Makes a call and keeps the changes. Returns the reason if it reverts.
     pub fn send(&mut self, to: Address, call: &impl SolCall) -> Result<Done, Reason> {
         let tx = TxEnv { kind: TxKind::Call(to), data: call.abi_encode().into(), ..transaction() };
         done(self.evm.transact_commit(tx).unwrap())
     }
 
-    /// Calls and forgets the changes.
+    /// Makes a call and discards the changes.
     pub fn try_call(&mut self, to: Address, call: &impl SolCall) -> Result<Done, Reason> {
         self.try_data(to, call.abi_encode().into())
     }
 
-    /// As [`Self::try_call`], with calldata.
+    /// Does the same as [`Self::try_call`], with calldata.
     pub fn try_data(&mut self, to: Address, data: Bytes) -> Result<Done, Reason> {
         let tx = TxEnv { kind: TxKind::Call(to), data, ..transaction() };
         done(self.evm.transact(tx).unwrap().result)
     }
 
-    /// What a reader's question is answered.
+    /// Returns the answer to a reader's call.
     pub fn answer(&mut self, call: Call) -> Option<Bytes> {
         match storage::slot_of(&call) {
             Some(slot) => Some(self.word(call.to, slot.into()).to_be_bytes::<32>().into()),
@@ -96,17 +97,18 @@ impl Chain {
         }
     }
 
-    /// What a view returns.
+    /// Returns the result of a view.
     pub fn view<C: SolCall>(&mut self, to: Address, call: &C) -> C::Return {
         C::abi_decode_returns(&self.try_call(to, call).unwrap().output).unwrap()
     }
 
-    /// Puts a contract of the bundle at an address: its constructor runs there, and what it returns is the code.
+    /// Places a contract of the bundle at an address: its constructor runs there, and its return value becomes the
+    /// code.
     pub fn place(&mut self, address: Address, name: &str, arguments: &[u8]) {
         self.construct(address, &bytecode::initcode(name), arguments);
     }
 
-    /// As [`Self::place`], with creation code.
+    /// Does the same as [`Self::place`], with creation code.
     pub fn construct(&mut self, address: Address, initcode: &Bytes, arguments: &[u8]) {
         self.set_code(address, [initcode.as_ref(), arguments].concat().into());
         let tx = TxEnv { kind: TxKind::Call(address), nonce: self.nonce(OWNER), ..transaction() };
@@ -114,14 +116,14 @@ impl Chain {
         self.set_code(address, runtime);
     }
 
-    /// Puts code at an address.
+    /// Sets the code at an address.
     pub fn set_code(&mut self, address: Address, code: Bytes) {
         let info = AccountInfo::from_bytecode(Bytecode::new_raw(code));
         let nonce = self.nonce(address).max(1);
         self.evm.ctx.journaled_state.database.insert_account_info(address, AccountInfo { nonce, ..info });
     }
 
-    /// Sets the time and the height of the block that calls run in.
+    /// Sets the number and the timestamp of the block that calls run in.
     pub fn set_block(&mut self, number: u64, timestamp: u64) {
         self.evm.ctx.block.number = U256::from(number);
         self.evm.ctx.block.timestamp = U256::from(timestamp);
@@ -132,30 +134,30 @@ impl Chain {
         self.evm.ctx.journaled_state.database.insert_account_storage(contract, slot, value).unwrap();
     }
 
-    /// A word of a contract's storage.
+    /// Returns a word of a contract's storage.
     pub fn word(&mut self, contract: Address, slot: U256) -> U256 {
         revm::Database::storage(&mut self.evm.ctx.journaled_state.database, contract, slot).unwrap()
     }
 
-    /// As [`Self::set_word`], at one of the first slots.
+    /// Does the same as [`Self::set_word`], for a small slot number.
     pub fn set_storage(&mut self, contract: Address, slot: u64, value: U256) {
         self.set_word(contract, U256::from(slot), value);
     }
 
-    /// As [`Self::send`], with calldata.
+    /// Does the same as [`Self::send`], with calldata.
     pub fn send_data(&mut self, to: Address, data: Bytes) -> Result<Done, Reason> {
         let tx = TxEnv { kind: TxKind::Call(to), data, ..transaction() };
         done(self.evm.transact_commit(tx).unwrap())
     }
 
-    /// As [`Self::send`], with ether, which the sender is given first.
+    /// Does the same as [`Self::send`], with ether, which the sender receives first.
     pub fn send_ether(&mut self, to: Address, call: &impl SolCall, value: U256) -> Result<Done, Reason> {
         self.give_ether();
         let tx = TxEnv { kind: TxKind::Call(to), data: call.abi_encode().into(), value, ..transaction() };
         done(self.evm.transact_commit(tx).unwrap())
     }
 
-    /// As [`Self::send_ether`], and forgets the changes.
+    /// Does the same as [`Self::send_ether`], and discards the changes.
     pub fn try_ether(&mut self, to: Address, call: &impl SolCall, value: U256) -> Result<Done, Reason> {
         self.give_ether();
         let tx = TxEnv { kind: TxKind::Call(to), data: call.abi_encode().into(), value, ..transaction() };
@@ -168,7 +170,7 @@ impl Chain {
         self.evm.ctx.journaled_state.database.insert_account_info(OWNER, info);
     }
 
-    /// Sets what an account holds of one of our coins, whose balances are the mapping at slot 0.
+    /// Sets the balance of an account in a test coin, whose mapping of balances is at slot 0.
     pub fn set_balance(&mut self, coin: Address, holder: Address, amount: U256) {
         let slot = U256::from_be_bytes(keccak256((holder, U256::ZERO).abi_encode()).0);
         self.evm.ctx.journaled_state.database.insert_account_storage(coin, slot, amount).unwrap();
@@ -191,12 +193,12 @@ fn done(result: ExecutionResult) -> Result<Done, Reason> {
     }
 }
 
-/// Reads a pool's state through its product's reader, every call answered by this chain.
+/// Reads a pool's state with its product's reader, with answers of this chain.
 pub fn read_state(chain: &mut Chain, record: Product, pool: &Discovered) -> PoolState {
     try_read_state(chain, record, pool).unwrap()
 }
 
-/// The same of a pool that the reader may leave out.
+/// Does the same for a pool that the reader may exclude.
 pub fn try_read_state(chain: &mut Chain, record: Product, pool: &Discovered) -> Result<PoolState, DecodeError> {
     let mut reader = record.reader(pool);
     let mut progress = reader.start();

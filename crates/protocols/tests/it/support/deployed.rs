@@ -1,13 +1,15 @@
-//! Contracts' own code that no package has: whoever has it names a folder.
+//! Contracts' own code that no package contains. It is read from a folder that the environment names.
 
 use std::path::PathBuf;
 
 use alloy_primitives::Bytes;
 
-/// Names the folder: one file of creation code in hexadecimal for each contract, without constructor arguments.
+/// The environment variable with the folder. It contains one file of creation code in hexadecimal for each contract,
+/// without constructor arguments.
 const FOLDER: &str = "BRAID_BYTECODE";
 
-/// Creation code of each contract in the order of their names; `None`, with a plain message, where one of them is not there.
+/// Returns the creation code of each contract in the order of the names. If one is missing, prints that and returns
+/// `None`.
 pub fn initcodes<const N: usize>(names: [&str; N]) -> Option<[Bytes; N]> {
     let folder = std::env::var_os(FOLDER).map(PathBuf::from);
     let found = names.map(|name| {

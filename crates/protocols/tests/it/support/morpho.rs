@@ -1,4 +1,4 @@
-//! Morpho Blue with Morpho's own code: its markets, who borrows there, and its adaptive curve.
+//! Morpho Blue's own code with its markets, their borrowers and the adaptive interest rate model.
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_sol_types::{SolValue, sol};
@@ -30,13 +30,13 @@ sol! {
     }
 }
 
-/// Tells the worth of every collateral.
+/// The oracle of every collateral.
 const ORACLE: Address = Address::repeat_byte(0x0c);
 
-/// What a borrower may owe of its collateral's worth, in wad.
+/// The liquidation loan-to-value ratio, in wad.
 const LLTV: u64 = 860_000_000_000_000_000;
 
-/// Morpho Blue at its address, whose owner is who sends everything, and its curve.
+/// Places Morpho Blue at its address, owned by the sender of all transactions, and its interest rate model.
 pub fn place(chain: &mut Chain) {
     chain.place(MORPHO_BLUE, "MorphoBlue", &OWNER.abi_encode());
     chain.place(ADAPTIVE_CURVE_IRM, "MorphoAdaptiveCurve", &MORPHO_BLUE.abi_encode());
@@ -48,13 +48,13 @@ pub fn place(chain: &mut Chain) {
     chain.send(MORPHO_BLUE, &enableLltvCall { lltv: U256::from(LLTV) }).unwrap();
 }
 
-/// The parameters of a market of an asset for a collateral of its own.
+/// Returns the parameters of a market of an asset with a collateral token for this market only.
 pub fn params(asset: Address, place: u8, irm: Address) -> MarketParams {
     let collateral = Address::repeat_byte(0xc0 + place);
     MarketParams { loanToken: asset, collateralToken: collateral, oracle: ORACLE, irm, lltv: U256::from(LLTV) }
 }
 
-/// Such a market, where whoever sends everything may owe a lot.
+/// Creates such a market, in which the sender of all transactions may borrow a large amount.
 pub fn market(chain: &mut Chain, asset: Address, place: u8, irm: Address) -> MarketParams {
     let params = params(asset, place, irm);
     chain.place(params.collateralToken, "Asset", &[]);
@@ -66,14 +66,14 @@ pub fn market(chain: &mut Chain, asset: Address, place: u8, irm: Address) -> Mar
     params
 }
 
-/// Borrows, if there is as much.
+/// Borrows, if the market has enough.
 pub fn borrow(chain: &mut Chain, params: &MarketParams, assets: U256) {
     let params = params.clone();
     let call = borrowCall { params, assets, shares: U256::ZERO, onBehalf: OWNER, receiver: OWNER };
     drop(chain.send(MORPHO_BLUE, &call));
 }
 
-/// The number of a market.
+/// Returns the id of a market.
 pub fn id(params: &MarketParams) -> B256 {
     keccak256(params.abi_encode())
 }

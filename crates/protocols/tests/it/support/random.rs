@@ -1,4 +1,4 @@
-//! A small deterministic generator, so that every run tries the same cases.
+//! A small deterministic random number generator, so that every run tries the same cases.
 
 use alloy_primitives::U256;
 
@@ -18,12 +18,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Uniform below `end`.
+    /// Returns a number that is uniformly distributed below `end`.
     pub const fn below(&mut self, end: u64) -> u64 {
         self.word() % end
     }
 
-    /// Uniform in `low..=high`.
+    /// Returns a number that is uniformly distributed in `low..=high`.
     pub fn between(&mut self, low: i32, high: i32) -> i32 {
         let width = (i64::from(high) - i64::from(low) + 1) as u64;
         (i64::from(low) + self.below(width) as i64) as i32
@@ -33,29 +33,29 @@ impl Random {
         self.word() & 1 == 1
     }
 
-    /// True once in `n`.
+    /// Returns true once in `n` on average.
     pub const fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    /// A number of at most `bits` bits, every length equally likely; never zero.
+    /// Returns a number of at most `bits` bits, with every length equally likely; never zero.
     pub fn log_uniform(&mut self, bits: u64) -> U256 {
         self.log_uniform_between(0, bits)
     }
 
-    /// A number of more than `low` and at most `high` bits, every length equally likely; never zero.
+    /// Returns a number of more than `low` and at most `high` bits, with every length equally likely; never zero.
     pub fn log_uniform_between(&mut self, low: u64, high: u64) -> U256 {
         let length = 1 + (low + self.below(high.saturating_sub(low).max(1))) as usize;
         let raw = U256::from_limbs([self.word(), self.word(), self.word(), self.word()]) >> (256 - length);
         raw | (U256::ONE << (length - 1))
     }
 
-    /// As [`Self::log_uniform`], at most 127 bits.
+    /// Does the same as [`Self::log_uniform`], with at most 127 bits.
     pub fn log_uniform_u128(&mut self, bits: u64) -> u128 {
         u128::try_from(self.log_uniform(bits.min(127))).unwrap()
     }
 
-    /// Uniform in `0..=max`, to 64 bits of precision.
+    /// Returns a number that is uniformly distributed in `0..=max`, with 64 bits of precision.
     pub fn up_to(&mut self, max: U256) -> U256 {
         let length = max.bit_len();
         if length <= 64 {

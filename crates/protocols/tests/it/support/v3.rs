@@ -1,4 +1,4 @@
-//! A real V3 pool, made by the real factory, and random positions in it.
+//! A real V3 pool, created by the real factory, with random positions.
 
 use alloy_primitives::{Address, I256, U256, aliases::I24, aliases::U24};
 use alloy_sol_types::{SolCall, SolEvent, SolValue, sol};
@@ -25,7 +25,7 @@ sol! {
     event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick);
 }
 
-/// Whose code a pool runs.
+/// The project whose code a pool runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     Uniswap,
@@ -52,7 +52,7 @@ impl Code {
         }
     }
 
-    /// The fees, with their tick spacings, that a fresh factory allows.
+    /// Returns the fees that a new factory allows, with their tick spacings.
     const fn first_fees(self) -> &'static [(u32, i32)] {
         match self {
             Self::Uniswap => &[(500, 10), (3_000, 60), (10_000, 200)],
@@ -68,13 +68,13 @@ pub struct Venue {
     pub pool: Discovered,
     pub record: Product,
     pub state: PoolState,
-    /// Most liquidity that a tick holds.
+    /// The maximum liquidity of a tick.
     pub max_liquidity: u128,
-    /// Positions that were minted: ends and liquidity.
+    /// The minted positions: both ends and the liquidity.
     pub positions: Vec<(i32, i32, u128)>,
 }
 
-/// What a swap did: amounts as the pool returned them, and its state as it announced it.
+/// The result of a swap: the amounts that the pool returned, and the state that it logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub consumed: U256,
@@ -84,12 +84,12 @@ pub struct Outcome {
 }
 
 impl Venue {
-    /// A pool of a fresh factory of Uniswap's, not yet initialised.
+    /// Creates a pool of a new Uniswap factory, not yet initialised.
     pub fn new(fee_pips: u32, tick_spacing: i32) -> Self {
         Self::of(Code::Uniswap, fee_pips, tick_spacing)
     }
 
-    /// A pool of a fresh factory, not yet initialised.
+    /// Creates a pool of a new factory, not yet initialised.
     pub fn of(code: Code, fee_pips: u32, tick_spacing: i32) -> Self {
         let mut chain = Chain::new();
         let mut coins = [(); 2].map(|()| chain.deploy("Coin", &(OWNER, U256::ZERO)));
@@ -118,7 +118,7 @@ impl Venue {
         state
     }
 
-    /// The pool as its product prices it.
+    /// Returns the pool as its product prices it.
     pub fn priced(&self) -> Pool {
         let coins = [TokenId(0), TokenId(1)].into_iter().collect();
         Pool { key: self.pool.key, product: self.record, coins, state: self.state.clone() }
@@ -137,7 +137,7 @@ impl Venue {
         self.send(self.pool.key.contract, &initializeCall { sqrtPriceX96: sqrt_price_x96.to() }).unwrap();
     }
 
-    /// Mints; a range that the pool refuses (a tick would hold too much) is left out.
+    /// Mints a position. Skips a range that the pool refuses because a tick would hold too much.
     pub fn mint(&mut self, lower: i32, upper: i32, liquidity: u128) {
         let call = mintCall { pool: self.pool.key.contract, lower: tick(lower), upper: tick(upper), liquidity };
         if self.send(self.harness, &call).is_ok() {
@@ -145,7 +145,7 @@ impl Venue {
         }
     }
 
-    /// Burns all or a part of a position; burning nothing of one that is empty is what the pool refuses.
+    /// Burns all or a part of a position. Skips an empty position, since the pool refuses to burn nothing.
     pub fn burn(&mut self, position: usize, liquidity: u128) {
         let (lower, upper, held) = self.positions[position];
         if held == 0 {
@@ -164,7 +164,7 @@ impl Venue {
         let (paid, received) =
             if zero_for_one { (amounts.amount0, amounts.amount1) } else { (amounts.amount1, amounts.amount0) };
         let log = done.logs.iter().find(|log| log.address == self.pool.key.contract).unwrap();
-        // PancakeSwap's event has two more words at its end
+        // PancakeSwap's event ends with two additional words.
         let event = Swap::abi_decode_data(log.data.data.get(..160).unwrap()).unwrap();
         let (_, _, sqrt_price_x96, liquidity, tick) = event;
         Ok(Outcome {
@@ -181,12 +181,13 @@ impl Venue {
         self.send(self.harness, &call)
     }
 
-    /// The state as the contract's own views give it.
+    /// Returns the state as the contract's own views show it.
     pub fn read(&mut self) -> PoolState {
         read_state(&mut self.chain, self.record, &self.pool)
     }
 
-    /// Initialises at a random price and mints up to `most` random positions: some wide, most narrow, leaving gaps.
+    /// Initialises the pool at a random price and mints up to `most` random positions: some wide, most narrow, with
+    /// gaps.
     pub fn populate(&mut self, random: &mut Random, most: u64) {
         let spacing = self.pool.tick_spacing;
         let highest = tick_math::MAX_TICK / spacing;

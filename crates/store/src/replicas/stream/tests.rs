@@ -41,7 +41,7 @@ fn pool(address: u8, reserve: u128) -> Pool {
     }
 }
 
-/// A market of two pools, and the one of the next block, in which one changed and one came.
+/// Returns a market of two pools, and that of the next block, in which one pool changed and one was added.
 fn two_markets() -> [Arc<Market>; 2] {
     let first = Market::new(block(1), tokens(3), [pool(1, 10), pool(2, 10)]).unwrap();
     let second = first.next(block(2), tokens(4), [pool(2, 11), pool(3, 5)]).unwrap();
@@ -64,7 +64,7 @@ fn whoever_reads_the_snapshot_and_the_entries_has_what_was_told() {
     assert_eq!(read.market.digest().unwrap(), second.digest().unwrap());
     assert_eq!(read.market.order_digest(), second.order_digest());
     assert_eq!((read.tips_wei, &read.findings), ([5; 4], &findings(&[2, 3])));
-    // findings that stay the same are not told again
+    // Findings that do not change are not sent again.
     let (_, short) = next.next(second, TIPS, Arc::clone(&next.findings), AGE).unwrap();
     assert!(short.len() < entry.len());
     assert_eq!(read.after(&short).unwrap().findings, read.findings);

@@ -1,4 +1,4 @@
-//! A small file system of its own, for as long as a test runs. Mounting needs root: without it the test says that it is skipped.
+//! A small file system for the duration of a test. Mounting needs root; without it, the test prints that it is skipped.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -13,14 +13,14 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// A file system in memory of so many KiB.
+    /// Mounts a file system of this many KiB in memory.
     pub(crate) fn in_memory(kib: u32) -> Option<Self> {
         let dir = tempfile::tempdir().unwrap();
         let mounted = run("mount", &["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs", text(dir.path())]);
         mounted.then_some(Self { dir, _image: None }).or_else(skipped)
     }
 
-    /// A file system of so many MiB on a disk of its own, which is a file.
+    /// Mounts a file system of this many MiB on a separate disk, which is an image file.
     pub(crate) fn on_disk(mib: u64) -> Option<Self> {
         let (dir, image) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let file = image.path().join("image");
@@ -34,13 +34,13 @@ impl Mount {
         self.dir.path()
     }
 
-    /// Makes it read-only, or writable again.
+    /// Makes it writable or read-only.
     pub(crate) fn writable(&self, yes: bool) {
         let how = if yes { "remount,rw" } else { "remount,ro" };
         assert!(run("mount", &["-o", how, text(self.path())]));
     }
 
-    /// Fills what room there is but for some bytes.
+    /// Fills the available space except for some bytes.
     pub(crate) fn fill(&self, leave: usize) {
         let mut file = std::fs::File::create(self.path().join("filler")).unwrap();
         while file.write_all(&[1; 4_096]).is_ok() {}
@@ -48,13 +48,13 @@ impl Mount {
         file.set_len(len.saturating_sub(leave as u64)).unwrap();
     }
 
-    /// Gives the room back.
+    /// Frees the space again.
     pub(crate) fn empty(&self) {
         std::fs::remove_file(self.path().join("filler")).unwrap();
     }
 
-    /// Lets every write wait until the guard is dropped; for twenty seconds at most, so that a test that dies leaves no
-    /// process that nothing can end.
+    /// Blocks every write until the guard is dropped, for at most twenty seconds. The limit is there because a test
+    /// that dies would otherwise leave processes that nothing can end.
     pub(crate) fn freeze(&self) -> Frozen {
         let script = "fsfreeze -f \"$0\" && echo frozen; read -t 20; fsfreeze -u \"$0\"";
         let mut child = Command::new("bash")
@@ -76,7 +76,7 @@ impl Drop for Mount {
     }
 }
 
-/// A file system that lets every write wait.
+/// A file system that blocks every write.
 pub(crate) struct Frozen(Child);
 
 impl Drop for Frozen {

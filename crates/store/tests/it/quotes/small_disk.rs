@@ -1,4 +1,5 @@
-//! A disk that is full, read-only or does not answer, and comes back: nothing is lost, and it is said.
+//! Tests of a disk that is full, read-only or does not respond, and recovers: no quote is lost, and the failure is
+//! reported.
 
 use std::time::Duration;
 
@@ -7,14 +8,14 @@ use uuid::Uuid;
 
 use super::mount::Mount;
 
-/// Longer than a disk of the test takes, when it takes quotes at all.
+/// Longer than the test's disk takes if it accepts quotes at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn big(id: Uuid) -> QuoteRecord {
     QuoteRecord { keep_until_ms: 9, body: id.as_bytes().repeat(256).into() }
 }
 
-/// Puts quotes and waits for the disk; which of them it took.
+/// Stores quotes and waits for the disk. Returns their ids and whether the disk has each.
 async fn put(store: &QuoteStore, count: usize, patience: Duration) -> (Vec<Uuid>, Vec<bool>) {
     let (mut ids, mut safe) = (Vec::new(), Vec::new());
     for _ in 0..count {
@@ -43,7 +44,7 @@ async fn a_full_disk_keeps_quotes_in_memory_and_takes_them_once_there_is_room() 
     assert_eq!((store.state(), store.waiting().0), (DiskState::Failing, 100 - taken));
     assert!(store.flush().unwrap_err().to_string().contains("No space left"));
     all_found(&store, &ids);
-    // a first start on a full disk succeeds too
+    // A first start on a full disk also succeeds.
     let next = tempfile::tempdir_in(mount.path()).unwrap();
     assert!(QuoteStore::open(next.path()).is_ok());
 
@@ -80,7 +81,7 @@ async fn a_disk_that_does_not_answer_is_waited_for_once_and_loses_nothing() {
     let frozen = mount.freeze();
     let (mut ids, safe) = put(&store, 1, Duration::from_millis(50)).await;
     assert_eq!((safe, store.state()), (vec![false], DiskState::Slow));
-    // nobody else waits: with this patience the test would not end
+    // Later quotes do not wait for the disk; with this patience the test would not end.
     let (more, safe) = put(&store, 50, Duration::from_secs(1_000_000)).await;
     assert!(safe.iter().all(|safe| !safe));
     ids.extend(more);
@@ -116,7 +117,7 @@ async fn memory_for_quotes_is_bounded_and_what_was_accepted_stays() {
     }
     assert!(refused >= 15 && store.waiting().1 <= 100_000, "{refused} {:?}", store.waiting());
     all_found(&store, &ids);
-    // what is over makes room, although the disk takes nothing
+    // Expired quotes are removed to make room, although the disk accepts nothing.
     assert!(store.prune(10).unwrap() >= 20);
     put(&store, 20, PATIENCE).await;
 }
