@@ -1,4 +1,4 @@
-//! A connection to a Redis server that a test slows down or cuts.
+//! A network between a service and a Redis server, which a test slows down or cuts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,15 +27,16 @@ pub(crate) async fn network(socket: PathBuf) -> (String, watch::Sender<Network>)
             let (client, _) = listener.accept().await.unwrap();
             let (socket, state) = (socket.clone(), state.clone());
             tokio::spawn(async move {
-                let (mut asked, answered) = client.into_split();
-                let (answers, mut server) = UnixStream::connect(socket).await.unwrap().into_split();
+                let (mut asked, mut answered) = client.into_split();
+                let (mut answers, mut server) = UnixStream::connect(socket).await.unwrap().into_split();
                 let mut is_cut = state.clone();
                 let was_cut = tokio::select! {
                     _ = tokio::io::copy(&mut asked, &mut server) => false,
-                    () = pass(answers, answered, state) => false,
+                    () = pass(&mut answers, &mut answered, state) => false,
                     _ = is_cut.wait_for(|state| *state == Network::Cut) => true,
                 };
                 if was_cut {
+                    // Keeps both connections open.
                     std::future::pending::<()>().await;
                 }
             });
@@ -46,8 +47,8 @@ pub(crate) async fn network(socket: PathBuf) -> (String, watch::Sender<Network>)
 
 /// Passes a server's answers on until a side closes.
 async fn pass(
-    mut answers: unix::OwnedReadHalf,
-    mut client: tokio::net::tcp::OwnedWriteHalf,
+    answers: &mut unix::OwnedReadHalf,
+    client: &mut tokio::net::tcp::OwnedWriteHalf,
     state: watch::Receiver<Network>,
 ) {
     let mut bytes = vec![0; 64 * 1024];
