@@ -12,6 +12,7 @@ mod market_data;
 #[allow(dead_code, reason = "the store's tests use the rest")]
 #[path = "../../../store/tests/it/quotes/mount.rs"]
 mod mount;
+mod network;
 mod openapi;
 mod overload;
 mod purchase;
@@ -21,4 +22,3 @@ mod replicas;
 mod service;
 mod stream;
 mod support;
-mod way;

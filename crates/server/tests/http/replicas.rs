@@ -13,8 +13,8 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use crate::killed::{Served, start_with};
+use crate::network::{Network, network};
 use crate::support::{KEY, NOW_MS, Service, data, market, request};
-use crate::way::{Network, network};
 
 /// How long a test waits for an answer before it gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);

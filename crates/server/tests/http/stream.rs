@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
+use crate::network::{Network, network};
 use crate::replicas::Redis;
 use crate::support::{DAI, Following, NOW_MS, Service, USDC, market, request, swap};
-use crate::way::{Network, network};
 
 /// How long anything may take before a test gives up.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -469,39 +469,51 @@ async fn a_server_that_loses_its_memory_hangs_or_is_full_is_told_everything_agai
     following.is(Phase::Following, "").await;
 }
 
+/// A leader, and a follower that reads its market over a network that the test slows down or cuts.
+struct Remote {
+    leader: Leader,
+    following: Following,
+    network: watch::Sender<Network>,
+    /// Keeps the follower's service running.
+    _service: Service,
+}
+
+impl Remote {
+    /// Starts both. The follower has reached the first market.
+    async fn start(redis: &Redis, first: &Arc<Market>) -> Self {
+        let leader = Leader::start(&redis.url()).await;
+        leader.has(first);
+        let (url, network) = network(redis.dir.path().join("redis.sock")).await;
+        let service = service().await;
+        let mut following = service.follow(&url);
+        following.reaches(first).await;
+        Self { leader, following, network, _service: service }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_way_that_is_cut_is_noticed_and_another_taken() {
     let redis = Redis::start();
     let markets = chain(3);
-    let leader = Leader::start(&redis.url()).await;
-    leader.has(&markets[0]);
-    let (url, set) = network(redis.dir.path().join("redis.sock")).await;
-    let one = service().await;
-    let mut following = one.follow(&url);
-    following.reaches(&markets[0]).await;
-    set.send_replace(Network::Cut);
-    following.is(Phase::Disconnected, "does not answer in time").await;
-    leader.has(&markets[1]);
-    leader.has(&markets[2]);
-    set.send_replace(Network::Open);
-    following.reaches(&markets[2]).await;
+    let mut remote = Remote::start(&redis, &markets[0]).await;
+    remote.network.send_replace(Network::Cut);
+    remote.following.is(Phase::Disconnected, "does not answer in time").await;
+    remote.leader.has(&markets[1]);
+    remote.leader.has(&markets[2]);
+    remote.network.send_replace(Network::Open);
+    remote.following.reaches(&markets[2]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_server_delays_a_follower_and_no_block_is_missed() {
     let redis = Redis::start();
     let markets = chain(6);
-    let leader = Leader::start(&redis.url()).await;
-    leader.has(&markets[0]);
-    let (url, set) = network(redis.dir.path().join("redis.sock")).await;
-    let one = service().await;
-    let mut following = one.follow(&url);
-    following.reaches(&markets[0]).await;
-    // Less than the five seconds after which a follower takes the server for failed.
-    set.send_replace(Network::Slow(Duration::from_millis(500)));
+    let mut remote = Remote::start(&redis, &markets[0]).await;
+    // Less than the five seconds after which a follower considers the server failed.
+    remote.network.send_replace(Network::Slow(Duration::from_millis(500)));
     for market in &markets[1..] {
-        leader.has(market);
-        following.reaches(market).await;
-        assert_eq!(following.status.borrow().phase, Phase::Following);
+        remote.leader.has(market);
+        remote.following.reaches(market).await;
+        assert_eq!(remote.following.status.borrow().phase, Phase::Following);
     }
 }
