@@ -361,8 +361,8 @@ impl Direction {
     }
 }
 
-/// Returns `1/end − 1/root` from the difference of the roots. Rounding the two inverses apart would make a pool of great liquidity
-/// take more for what it pays than it does.
+/// Returns `1/end − 1/root`, computed from the difference of the roots. If the two inverses were rounded separately, the
+/// curve of a pool with much liquidity could pay less for an input than the pool does.
 pub(crate) fn fall_of_inverse(root: f64, end: f64) -> f64 {
     (root - end) / (root * end)
 }

@@ -232,3 +232,16 @@ impl PartialEq for Candidate {
 }
 
 impl Eq for Candidate {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_does_not_decide_between_two_prices() {
+        let vote = |pair: u32, depth_wei: f64| Candidate { depth_wei, pair, token: 1, wei_per_unit: f64::from(pair) };
+        let price = |depth_wei: f64| median(&mut vec![vote(1, depth_wei), vote(2, 1e18), vote(3, 1e18), vote(4, 1e18)]);
+        assert_eq!(price(1e18), Some(2.0), "half of four equal votes");
+        assert_eq!(price(1e18 * (1.0 - 1e-15)), Some(2.0));
+    }
+}

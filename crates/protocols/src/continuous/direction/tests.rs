@@ -162,3 +162,15 @@ fn where_gas_is_lost_beside_the_price_the_average_is_the_marginal_rate() {
         assert!((cost * d.spot() - 1.0).abs() < 1e-6, "at {price} not {cost}");
     }
 }
+
+#[test]
+fn a_range_end_between_equal_liquidities_changes_no_quote() {
+    let stretch = |end: f64| Stretch { end, liquidity: 3.3e22, gas_units: 0.0 };
+    let whole = Direction::new(0.9995, 1.0, &[stretch(0.99)]).unwrap();
+    // The end is one tick away.
+    let halved = Direction::new(0.9995, 1.0, &[stretch(0.999_950_003_749_687_7), stretch(0.99)]).unwrap();
+    for amount_in in [1.0e18, 1.7e18, 2.5e18, 1.0e20] {
+        let [one, other] = [&whole, &halved].map(|direction| direction.quote(amount_in).0);
+        assert!((one / other - 1.0).abs() < 1e-14, "{one} {other}");
+    }
+}
