@@ -66,8 +66,8 @@ pub(crate) fn logs(data: &[u8]) {
 }
 
 pub(crate) fn logs_seeds() -> Vec<Vec<u8>> {
-    // Every fourth topic index, from the first pool, with four words of data in which every byte is 1.
-    (0..=255u8).step_by(4).map(|topic| [&[topic % 2, topic, 16][..], &[1; 128]].concat()).collect()
+    // Every topic index, from each pool, with four words of data in which every byte is 1.
+    (0..=255u8).flat_map(|topic| [0, 1].map(|pool| [&[pool, topic, 16][..], &[1; 128]].concat())).collect()
 }
 
 /// Feeds arbitrary answers to a reader of any product.
