@@ -130,7 +130,8 @@ impl Braid {
         self.data(self.get("/v1/network", &[("chain_id", "1")])).await
     }
 
-    /// Says whether quotes are answered, and on which block. A service that does not answer them yet says so here without an error.
+    /// Says whether quotes are answered, and on which block. A service that does not answer them yet says so here
+    /// without an error.
     pub async fn ready(&self) -> Result<Ready, Error> {
         self.ask(self.get("/ready", &[]), StatusCode::SERVICE_UNAVAILABLE).await
     }

@@ -18,8 +18,8 @@
 //! # }
 //! ```
 //!
-//! Amounts are integers in atomic units. Every failure is an [`Error`]; what the service says is wrong is its [`Problem`], with a stable
-//! [`Code`] and every wrong field.
+//! Amounts are integers in atomic units. Every failure is an [`Error`]; what the service says is wrong is its
+//! [`Problem`], with a stable [`Code`] and every wrong field.
 
 mod client;
 mod error;

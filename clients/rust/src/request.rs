@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 /// What to swap. The fields that are `None` take the service's defaults.
 ///
-/// A sale sells amounts, [`sell`](Self::sell) and [`buy`](Self::buy); a purchase buys an exact amount, [`pay_with`](Self::pay_with) and
-/// [`buy_exactly`](Self::buy_exactly).
+/// A sale sells amounts, [`sell`](Self::sell) and [`buy`](Self::buy); a purchase buys an exact amount,
+/// [`pay_with`](Self::pay_with) and [`buy_exactly`](Self::buy_exactly).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct QuoteRequest {
@@ -40,13 +40,15 @@ pub struct QuoteRequest {
     /// Pools to leave out, as [`Step::pool`](crate::Step::pool) names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude_pools: Vec<String>,
-    /// How many seconds the quote is good for, 10 to 900: 120 by default. The minimum stands for as long, while the market moves.
+    /// How many seconds the quote is good for, 10 to 900: 120 by default. The minimum stands for as long, while the
+    /// market moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_s: Option<u16>,
     /// Whether to simulate the transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulate: Option<bool>,
-    /// Whether to read the taker's balances and allowances; approvals that are in place are then left out. Unsaid, they are read and all are listed.
+    /// Whether to read the taker's balances and allowances; approvals that are in place are then left out. Unsaid, they
+    /// are read and all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check_allowances: Option<bool>,
     /// Whether to make typed data for Permit2: yes by default.

@@ -25,7 +25,8 @@ macro_rules! answers {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Bought {
-    /// Exactly the amount arrives. What it costs when the transaction runs is sold. Of a token no more is taken; ether is sent whole, and what is left comes back.
+    /// Exactly the amount arrives. What it costs when the transaction runs is sold. Of a token no more is taken; ether
+    /// is sent whole, and what is left comes back.
     Exactly,
     /// The maximum is sold. What it buys beyond the amount arrives too.
     AtLeast,

@@ -36,9 +36,9 @@ pub enum WalletError {
     Service(#[from] crate::Error),
 }
 
-/// Lets the proxy take the inputs: by Permit2 where the quote has something to sign (approving Permit2 first where that is missing), by
-/// approvals of the proxy otherwise. Waits until the service knows of the approvals. Gives the signature for the build, `None` where none
-/// is needed.
+/// Lets the proxy take the inputs: by Permit2 where the quote has something to sign (approving Permit2 first where that
+/// is missing), by approvals of the proxy otherwise. Waits until the service knows of the approvals. Gives the
+/// signature for the build, `None` where none is needed.
 pub async fn authorize<P: Provider, S: Signer>(
     braid: &Braid,
     provider: &P,

@@ -95,7 +95,8 @@ impl Audit {
         self.adopted.store(findings.verifies, Ordering::Relaxed);
     }
 
-    /// Adds another service's findings. Pools that it had in quarantine stay there until a check of this audit releases them.
+    /// Adds another service's findings. Pools that it had in quarantine stay there until a check of this audit releases
+    /// them.
     pub fn inherit(&self, findings: &Findings) {
         self.quarantine.inherit(&findings.quarantine);
         self.tokens.0.inherit(findings.sound.iter().copied());
@@ -125,8 +126,8 @@ impl Audit {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Excludes pools in quarantine, unverified vaults, and outliers that lately could not be verified from a quote; returns how
-    /// many pools.
+    /// Excludes pools in quarantine, unverified vaults, and outliers that lately could not be verified from a quote;
+    /// returns how many pools.
     pub fn exclude(&self, market: &Market, doubtful: &Doubtful, filter: &mut PoolFilter) -> u32 {
         let mut count = self.quarantine.exclude(market, filter);
         let vaults = self.vaults.unverified(market, &doubtful.vaults).map(|(id, _)| id);

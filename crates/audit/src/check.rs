@@ -46,8 +46,8 @@ pub(crate) fn check(fork: &Fork, market: &Market, probe: &Probe) -> Verdict {
     verdict(try_check(fork, market, probe))
 }
 
-/// Checks a pool that is in quarantine for a token's sake: first the token, then a swap. A swap that the model refuses then
-/// says nothing against the pool.
+/// Checks a pool that is in quarantine for a token's sake: first the token, then a swap. A swap that the model refuses
+/// then says nothing against the pool.
 pub(crate) fn check_again(fork: &Fork, market: &Market, probe: &Probe, token: Address) -> Verdict {
     let pools: Vec<_> = market.pool_id(probe.pool).into_iter().collect();
     let Some(id) = market.tokens().id(token) else {
@@ -67,8 +67,8 @@ pub(crate) fn check_again(fork: &Fork, market: &Market, probe: &Probe, token: Ad
     }
 }
 
-/// Makes swaps of a pool both ways, each of the amount given and of half the largest that the model accepts. It agrees if
-/// there is one and each pays what the model says.
+/// Makes swaps of a pool both ways, each of the amount given and of half the largest that the model accepts. It agrees
+/// if there is one and each pays what the model says.
 pub(crate) fn check_both_ways(fork: &Fork, market: &Market, probe: &Probe) -> Verdict {
     let Some(pool) = market.pool_id(probe.pool).and_then(|id| market.pool(id)) else {
         return Verdict::Unknown(NO_POOL.into());

@@ -27,7 +27,8 @@ const MESSAGES_PER_CHECK: u32 = 20;
 pub type Wanted = BTreeMap<TokenId, Vec<PoolId>>;
 
 impl Audit {
-    /// Checks a swap and then a token, as far as the block's budget allows; `doubt` takes pools that should be read again.
+    /// Checks a swap and then a token, as far as the block's budget allows; `doubt` takes pools that should be read
+    /// again.
     pub async fn round(&self, prepared: &Prepared, doubtful: &Doubtful, doubt: &mpsc::Sender<PoolKey>) {
         let block = prepared.market().block().number;
         let calls = || self.simulator.background_calls();
@@ -43,8 +44,9 @@ impl Audit {
         }
     }
 
-    /// Makes one check within a number of messages to the node: of an unverified vault that is due, else of an outlier, else of
-    /// a pool in quarantine that is due, else of the queue. `None` when there is nothing to check, or no node to check with.
+    /// Makes one check within a number of messages to the node: of an unverified vault that is due, else of an outlier,
+    /// else of a pool in quarantine that is due, else of the queue. `None` when there is nothing to check, or no node
+    /// to check with.
     pub async fn turn(
         &self,
         messages: u32,
@@ -128,7 +130,8 @@ impl Audit {
         join_until(checks, deadline).await;
     }
 
-    /// Checks swaps through outliers side by side; a check that takes longer than `deadline` goes on after this returns.
+    /// Checks swaps through outliers side by side; a check that takes longer than `deadline` goes on after this
+    /// returns.
     pub async fn check_outliers_first(
         self: &Arc<Self>,
         caller: Caller,

@@ -1,5 +1,5 @@
-//! Pools that pay more than all others explain. The EVM checks each before a quote uses it: a pool whose balance moved without a
-//! log, a token that can no longer leave its pool, and a price that nobody has taken yet all look alike.
+//! Pools that pay more than all others explain. The EVM checks each before a quote uses it: a pool whose balance moved
+//! without a log, a token that can no longer leave its pool, and a price that nobody has taken yet all look alike.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -39,8 +39,8 @@ impl Held {
 }
 
 impl Quarantine {
-    /// Loads the quarantine of an earlier run from a directory, due to be checked at once, and saves every change there. A file
-    /// that cannot be read is skipped with a warning: the audit finds again what was in it.
+    /// Loads the quarantine of an earlier run from a directory, due to be checked at once, and saves every change
+    /// there. A file that cannot be read is skipped with a warning: the audit finds again what was in it.
     pub fn keep_in(&self, dir: &Path) {
         let kept = quarantine::load(dir).unwrap_or_else(|error| {
             tracing::warn!(%error, "the stored quarantine cannot be read: the audit starts without it");

@@ -47,8 +47,8 @@ impl Transfers {
     }
 }
 
-/// Sends a token from the holders among its pools with the largest balances, and back. Pools in `first` are looked at before
-/// others.
+/// Sends a token from the holders among its pools with the largest balances, and back. Pools in `first` are looked at
+/// before others.
 ///
 /// # Errors
 /// When the state could not be read.

@@ -1,4 +1,5 @@
-//! Unverified vaults: pools whose rule only their own answers show. No quote uses one before the EVM agreed with its model.
+//! Unverified vaults: pools whose rule only their own answers show. No quote uses one before the EVM agreed with its
+//! model.
 
 use std::borrow::Cow;
 
@@ -56,7 +57,8 @@ impl Vaults {
         Some(small_swap(prepared, pool, 0))
     }
 
-    /// Notes the verdict on a pool if it is an unlisted vault. Agreement verifies it only if the check was complete (`verifies`).
+    /// Notes the verdict on a pool if it is an unlisted vault. Agreement verifies it only if the check was complete
+    /// (`verifies`).
     pub(crate) fn note(&self, market: &Market, pool: PoolKey, verdict: &Verdict, verifies: bool) {
         let Some(guess) = guess_of(market, pool) else { return };
         match verdict {

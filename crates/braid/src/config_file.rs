@@ -1,7 +1,7 @@
 //! The configuration file: a TOML file whose keys are the long names of options.
 //!
-//! Its values become the defaults of their options, so that the environment and the command line stand above it, and one
-//! parser checks all three.
+//! Its values become the defaults of their options, so that the environment and the command line stand above it, and
+//! one parser checks all three.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,14 @@ const VARIABLE: &str = "BRAID_CONFIG";
 /// The option that names the file, for the commands that read it. What it says is found before the rest is parsed.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ConfigFile {
-    /// TOML file with options by their long names, such as `rate-limit = 600`; environment and command line stand above it
+    /// TOML file with options by their long names, such as `rate-limit = 600`; environment and command line stand above
+    /// it
     #[arg(long, env = VARIABLE, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
-/// Returns the command with the file's values as defaults, and the settings that the file has. `args` is the command line.
+/// Returns the command with the file's values as defaults, and the settings that the file has. `args` is the command
+/// line.
 pub(crate) fn apply(command: Command, args: impl Iterator<Item = OsString>) -> Result<(Command, Vec<String>), String> {
     let named = named_in(args).or_else(|| std::env::var_os(VARIABLE).filter(|value| !value.is_empty()));
     let Some(path) = named.map(PathBuf::from) else { return Ok((command, Vec::new())) };
@@ -73,7 +75,8 @@ fn with_defaults(mut command: Command, text: &str, path: &Path) -> Result<(Comma
     Ok((command, settings))
 }
 
-/// Returns a value as the command line would have it. The texts live as long as the process: clap keeps defaults by reference.
+/// Returns a value as the command line would have it. The texts live as long as the process: clap keeps defaults by
+/// reference.
 fn words(value: &Value) -> Option<Vec<&'static str>> {
     let word = |value: &Value| match value {
         Value::String(text) => Some(&*text.clone().leak()),

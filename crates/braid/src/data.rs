@@ -10,7 +10,8 @@ use eyre::{Report, Result, eyre};
 
 use crate::paths::DataDir;
 
-/// Opens the market of a data directory. One that cannot be used is put aside, and said so: the market is then read anew.
+/// Opens the market of a data directory. One that cannot be used is put aside, and said so: the market is then read
+/// anew.
 pub(crate) fn open_market(data: &DataDir) -> Result<(Arc<MarketStore>, Option<Saved>)> {
     braid_store::prepare_dir(&data.data_dir).map_err(cannot_store)?;
     let (store, found) = MarketStore::open(&data.data_dir).map_err(cannot_store)?;

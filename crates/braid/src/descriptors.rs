@@ -8,8 +8,8 @@ const WANTED: u64 = 65_536;
 /// Descriptors that are kept for files, nodes and what else is not a client: a quarter of all where there are few.
 const KEPT: u64 = 256;
 
-/// Raises the limit of open files as far as the system lets a process do by itself, and says how many clients' connections it has
-/// room for.
+/// Raises the limit of open files as far as the system lets a process do by itself, and says how many clients'
+/// connections it has room for.
 pub(crate) fn room_for_connections() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = maximum.unwrap_or(WANTED).min(WANTED);

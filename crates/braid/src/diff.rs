@@ -80,7 +80,8 @@ fn differences(old: &Market, new: &Market) -> BTreeMap<PoolKey, Difference> {
     keys.into_iter().filter_map(|key| Some((key, difference(key)?))).collect()
 }
 
-/// Returns every word of a pool by its name: whatever its state holds, and its coins by address, since ids differ between files.
+/// Returns every word of a pool by its name: whatever its state holds, and its coins by address, since ids differ
+/// between files.
 fn words(market: &Market, pool: &Pool) -> BTreeMap<String, String> {
     let coins = pool.coins.iter().filter_map(|coin| market.tokens().get(*coin)).map(|token| json!(token.address));
     let mut words = BTreeMap::new();
@@ -98,7 +99,8 @@ fn flatten(path: &str, value: &Value, words: &mut BTreeMap<String, String>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(&below(key), value, words)),
-        // Records that begin with a number are told by it (a tick by its index), so that one more does not move the rest.
+        // Records that begin with a number are told by it (a tick by its index), so that one more does not move the
+        // rest.
         Value::Array(items) if items.iter().all(is_record) => {
             for item in items {
                 let key = item.get(0).map(Value::to_string).unwrap_or_default();

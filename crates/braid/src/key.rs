@@ -14,11 +14,12 @@ const PASSWORD_VARIABLE: &str = "BRAID_KEY_PASSWORD";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Key")]
 pub(crate) struct KeyArgs {
-    /// A file with the private key that signs: 64 hexadecimal digits, or a keystore in JSON. Without it, the key is read from the environment
-    /// variable BRAID_PRIVATE_KEY
+    /// A file with the private key that signs: 64 hexadecimal digits, or a keystore in JSON. Without it, the key is
+    /// read from the environment variable BRAID_PRIVATE_KEY
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// A file with the keystore's password. Without it, the password is read from BRAID_KEY_PASSWORD, or asked for on the terminal
+    /// A file with the keystore's password. Without it, the password is read from BRAID_KEY_PASSWORD, or asked for on
+    /// the terminal
     #[arg(long, value_name = "FILE", requires = "key_file")]
     password_file: Option<PathBuf>,
 }

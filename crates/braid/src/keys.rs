@@ -17,7 +17,8 @@ pub(crate) struct Args {
     _config: ConfigFile,
     #[command(flatten)]
     data: DataDir,
-    /// A Redis-compatible server whose services share their keys, as `braid serve --redis` names it: the keys of all of them
+    /// A Redis-compatible server whose services share their keys, as `braid serve --redis` names it: the keys of all of
+    /// them
     #[arg(long, env = "BRAID_REDIS", value_name = "URL", hide_env_values = true, global = true)]
     redis: Option<String>,
 }
@@ -34,7 +35,8 @@ enum Command {
         /// Calls in any one second with this key. By default what `braid serve --burst-limit` says
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         burst: Option<u32>,
-        /// When the key ends: a time such as 2027-01-31T00:00:00Z, or a span from now such as 90d or 12h. By default never
+        /// When the key ends: a time such as 2027-01-31T00:00:00Z, or a span from now such as 90d or 12h. By default
+        /// never
         #[arg(long, value_name = "WHEN", value_parser = when)]
         expires: Option<When>,
     },

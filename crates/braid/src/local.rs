@@ -1,4 +1,5 @@
-//! A service of this process alone, for a command that has a node and no service: the same stages as `braid serve`, on a loopback port.
+//! A service of this process alone, for a command that has a node and no service: the same stages as `braid serve`, on
+//! a loopback port.
 
 use std::path::PathBuf;
 use std::sync::Arc;

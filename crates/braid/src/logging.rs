@@ -32,8 +32,8 @@ pub(crate) struct LogArgs {
     /// How logs look
     #[arg(long, env = "BRAID_LOG_FORMAT", value_enum, default_value = "text")]
     log_format: LogFormat,
-    /// What is logged: a level (error, warn, info, debug, trace) or a list such as `info,braid_ethereum=debug`. A running
-    /// `serve` reads it anew from the configuration file on SIGHUP
+    /// What is logged: a level (error, warn, info, debug, trace) or a list such as `info,braid_ethereum=debug`. A
+    /// running `serve` reads it anew from the configuration file on SIGHUP
     #[arg(long, env = "BRAID_LOG", value_name = "FILTER", default_value = "info")]
     log: String,
 }
@@ -81,7 +81,8 @@ impl LogArgs {
     }
 }
 
-/// Leaves out what a library logs of the opening of a websocket: it is the whole request, with the node's path and password in it.
+/// Leaves out what a library logs of the opening of a websocket: it is the whole request, with the node's path and
+/// password in it.
 fn shows_no_secret(line: &tracing::Metadata<'_>) -> bool {
     *line.level() != tracing::Level::TRACE || !line.target().starts_with("tungstenite")
 }

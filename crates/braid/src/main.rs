@@ -87,7 +87,8 @@ enum Command {
     Market(MarketCommand),
     /// Print the OpenAPI document of the service.
     Openapi,
-    /// Serve the Model Context Protocol on standard input and output: read-only tools for an assistant, over a running service.
+    /// Serve the Model Context Protocol on standard input and output: read-only tools for an assistant, over a running
+    /// service.
     Mcp(mcp::Args),
     /// Print a script that completes commands and options in a shell.
     Completions(manual::CompletionArgs),

@@ -28,10 +28,12 @@ pub(crate) struct SourceArgs {
     node_only: NodeOnly,
     #[command(flatten)]
     nodes: NodeArgs,
-    /// A Redis-compatible server that several services share: quotes, calls counted for limits, Permit2 nonces and API keys
+    /// A Redis-compatible server that several services share: quotes, calls counted for limits, Permit2 nonces and API
+    /// keys
     #[arg(long, env = "BRAID_REDIS", value_name = "URL", hide_env_values = true)]
     pub(crate) redis: Option<String>,
-    /// Take the market from the `--redis` server, where a service with a node publishes it, instead of following a node. There are no simulations then
+    /// Take the market from the `--redis` server, where a service with a node publishes it, instead of following a
+    /// node. There are no simulations then
     #[arg(long, env = "BRAID_FOLLOW")]
     follow: bool,
     #[command(flatten)]
@@ -146,7 +148,8 @@ impl Running {
         }
     }
 
-    /// Starts what the service does with it: audits and publishes what it reads from a node, or reads what another one publishes.
+    /// Starts what the service does with it: audits and publishes what it reads from a node, or reads what another one
+    /// publishes.
     pub(crate) fn serve(mut self, app: &App, args: &SourceArgs) -> Self {
         let audit = Arc::clone(&app.audit);
         match &mut self.kind {

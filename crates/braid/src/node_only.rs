@@ -2,7 +2,8 @@
 
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches};
 
-/// Those of them that are not at their defaults, as the command line names them, wherever they were set. Adds no option itself.
+/// Those of them that are not at their defaults, as the command line names them, wherever they were set. Adds no option
+/// itself.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeOnly(pub(crate) Vec<String>);
 

@@ -11,8 +11,8 @@ use crate::secrets;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct NodeArgs {
-    /// An Ethereum node: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1. Given several
-    /// times, the best of them is asked first and the others when it fails, lags, disagrees or is slow
+    /// An Ethereum node: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1. Given
+    /// several times, the best of them is asked first and the others when it fails, lags, disagrees or is slow
     #[arg(
         help_heading = "Nodes",
         long = "rpc-url",

@@ -44,8 +44,8 @@ struct NodeArgs {
 struct DeployArgs {
     #[command(flatten)]
     node: NodeArgs,
-    /// A file with the private key that pays for the deployment, as 64 hexadecimal digits. Without it, the key is read from the
-    /// environment variable BRAID_PRIVATE_KEY
+    /// A file with the private key that pays for the deployment, as 64 hexadecimal digits. Without it, the key is read
+    /// from the environment variable BRAID_PRIVATE_KEY
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     private_key_file: Option<PathBuf>,
     /// An account that the node itself signs for (unlocked), instead of a private key

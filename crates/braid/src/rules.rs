@@ -34,11 +34,12 @@ pub(crate) struct RuleArgs {
     /// Follow only this protocol or product; may be given several times
     #[arg(long = "allow-protocol", env = "BRAID_ALLOW_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
     allow_protocols: Vec<String>,
-    /// Take this ERC-4626 vault, which is on no list of ours, where its own answers tell how it counts; may be given several times.
-    /// `braid serve` quotes through it once an EVM has paid what the model says
+    /// Take this ERC-4626 vault, which is on no list of ours, where its own answers tell how it counts; may be given
+    /// several times. `braid serve` quotes through it once an EVM has paid what the model says
     #[arg(long = "vault", env = "BRAID_VAULTS", value_name = "ADDRESS", value_delimiter = ',')]
     vaults: Vec<Address>,
-    /// Take ERC-4626 vaults that are seen to trade as well, at most 256, as if `--vault` named them. Each is read at every block
+    /// Take ERC-4626 vaults that are seen to trade as well, at most 256, as if `--vault` named them. Each is read at
+    /// every block
     #[arg(long, env = "BRAID_FIND_VAULTS")]
     find_vaults: bool,
 }

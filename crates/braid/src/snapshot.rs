@@ -9,8 +9,8 @@ use eyre::{Result, eyre};
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SnapshotArgs {
-    /// Begin with the pools of this snapshot, which `braid market save --data` wrote, rather than with a search of the whole chain.
-    /// Used where the data directory holds no market yet
+    /// Begin with the pools of this snapshot, which `braid market save --data` wrote, rather than with a search of the
+    /// whole chain. Used where the data directory holds no market yet
     #[arg(long, env = "BRAID_SNAPSHOT", value_name = "FILE")]
     snapshot: Option<PathBuf>,
     /// The SHA-256 that the snapshot must have, in hex digits

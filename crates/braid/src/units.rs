@@ -3,7 +3,8 @@
 use braid_primitives::U256;
 use eyre::{Result, eyre};
 
-/// Atomic units of a decimal number of whole tokens, as `1.5`, `.5` or `2.`; `None` when it is no such number or has too many places.
+/// Atomic units of a decimal number of whole tokens, as `1.5`, `.5` or `2.`; `None` when it is no such number or has
+/// too many places.
 pub(crate) fn parse_units(text: &str, decimals: u8) -> Option<U256> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let places = usize::from(decimals);

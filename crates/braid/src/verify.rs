@@ -25,7 +25,8 @@ pub(crate) struct Args {
     /// The receipt, as GET /v1/quote/{quote_id}/receipt gives it
     #[arg(value_name = "FILE")]
     receipt: PathBuf,
-    /// The market that was quoted on: a file of GET /v1/quote/{quote_id}/market, or of `braid market save` at that block
+    /// The market that was quoted on: a file of GET /v1/quote/{quote_id}/market, or of `braid market save` at that
+    /// block
     #[arg(long, value_name = "FILE")]
     market: Option<PathBuf>,
     /// Print JSON

@@ -3,7 +3,7 @@
 //! [`Devnet::start`] starts a node with chain id 1 on a loopback port, for http and websocket. Contracts and tokens are
 //! at their **mainnet addresses**, so software written for mainnet runs against it unchanged:
 //!
-//! - real bytecode: WETH9, Permit2, Multicall3, the CREATE2 deployer, Uniswap V2 and V3, SushiSwap V2 and V3;
+//! - real code of most protocols, and stand-ins where it cannot be had (`docs/internals/local-chain.md` lists both);
 //! - our own tokens, which behave like the real ones ([`tokens::TOKENS`]);
 //! - a market of pools with prices like mainnet's ([`world::pools::POOLS`]).
 //!

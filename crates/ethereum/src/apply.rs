@@ -17,8 +17,8 @@ pub struct BlockChange {
     pub changed: Vec<Pool>,
     /// Pools of the market whose state must be read at this block.
     pub stale: BTreeSet<PoolKey>,
-    /// Stale pools whose earlier state may have been this block's already, with the state that the logs lead to: reading the
-    /// same state confirms it.
+    /// Stale pools whose earlier state may have been this block's already, with the state that the logs lead to:
+    /// reading the same state confirms it.
     pub doubtful: Vec<Pool>,
     /// Pools announced in this block, in the order of the logs.
     pub announced: Vec<Discovered>,
@@ -34,9 +34,10 @@ pub struct BlockChange {
 
 /// Applies a block's logs, which must be in the order of the chain, to the market of the block before.
 ///
-/// A log that its product cannot apply makes the pool stale. No change is applied twice: some nodes, asked for the state at their
-/// head while they make the next block, answer with the state after that block. So a pool in `just_read`, whose state was read
-/// at the block before, is stale if applying its logs a second time would change it again.
+/// A log that its product cannot apply makes the pool stale. No change is applied twice: some nodes, asked for the
+/// state at their head while they make the next block, answer with the state after that block. So a pool in
+/// `just_read`, whose state was read at the block before, is stale if applying its logs a second time would change it
+/// again.
 pub fn apply_logs<'a>(
     catalog: &Catalog,
     market: &Market,
@@ -156,8 +157,8 @@ impl Listeners {
         listeners
     }
 
-    /// Returns the pools that a log concerns: the emitter itself, the emitter's pools that the log is about, and pools that
-    /// depend on the emitter.
+    /// Returns the pools that a log concerns: the emitter itself, the emitter's pools that the log is about, and pools
+    /// that depend on the emitter.
     pub(crate) fn of_log(&self, market: &Market, log: &Log) -> Vec<PoolId> {
         let mut concerned: Vec<PoolId> = market.pool_id(log.address).into_iter().collect();
         for (product, pools) in self.by_contract.get(&log.address).into_iter().flatten() {

@@ -122,8 +122,8 @@ impl Catalog {
         product.discover(log).map(Some)
     }
 
-    /// Returns the block where a scan for pools starts: the configured one, else the oldest factory's deployment, or 0 on a
-    /// local chain that ends before that.
+    /// Returns the block where a scan for pools starts: the configured one, else the oldest factory's deployment, or 0
+    /// on a local chain that ends before that.
     pub fn first_block(&self, configured: Option<u64>, head: u64) -> u64 {
         configured.unwrap_or(if self.is_short(head) { 0 } else { self.first_deployment })
     }

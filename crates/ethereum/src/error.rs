@@ -128,10 +128,11 @@ impl NodeError {
         }
     }
 
-    /// Returns whether a smaller request may succeed: the error may be a limit on results, ranges or sizes, or a timeout.
+    /// Returns whether a smaller request may succeed: the error may be a limit on results, ranges or sizes, or a
+    /// timeout.
     ///
-    /// Nodes word their limits in many ways, so every JSON-RPC error counts. A range of one block is not split further, and its
-    /// error is final.
+    /// Nodes word their limits in many ways, so every JSON-RPC error counts. A range of one block is not split further,
+    /// and its error is final.
     pub const fn may_be_a_limit(&self) -> bool {
         match self {
             Self::Http { status, .. } => !matches!(*status, 401 | 403 | 404 | 429),

@@ -1,7 +1,7 @@
 //! Decides when to ask for the head: when the node pushes one, or at intervals.
 //!
-//! A push is only a signal: its header is used if it follows our market, and checked with the node otherwise. So a push that is
-//! lost, late, repeated or out of order costs one request, and never makes a wrong market.
+//! A push is only a signal: its header is used if it follows our market, and checked with the node otherwise. So a push
+//! that is lost, late, repeated or out of order costs one request, and never makes a wrong market.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -25,8 +25,8 @@ const INTERVALS: (Duration, Duration) = (NEAR_INTERVAL, Duration::from_secs(3));
 /// Polls between two blocks.
 const POLLS_PER_BLOCK: u32 = 4;
 
-/// How much earlier than a block time after the last block the next one is expected. Blocks of mainnet are seen one to four
-/// seconds into their slot of twelve.
+/// How much earlier than a block time after the last block the next one is expected. Blocks of mainnet are seen one to
+/// four seconds into their slot of twelve.
 const EARLY: Duration = Duration::from_millis(1_200);
 
 /// How much later it is still polled at the short interval.
@@ -147,8 +147,8 @@ impl Heads {
     }
 }
 
-/// Returns the poll interval from the time since the newest block was first seen: long between two blocks, short when the next
-/// one is expected, also after empty slots.
+/// Returns the poll interval from the time since the newest block was first seen: long between two blocks, short when
+/// the next one is expected, also after empty slots.
 fn next_poll(since_seen: Duration, block_time: Duration) -> Duration {
     let between = (block_time / POLLS_PER_BLOCK).clamp(INTERVALS.0, INTERVALS.1);
     if block_time <= EARLY + LATE {

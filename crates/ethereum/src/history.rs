@@ -11,7 +11,8 @@ use braid_primitives::{B256, Block, PoolKey};
 /// Most block hashes that are kept.
 const MOST_ANCHORS: usize = 4_096;
 
-/// Markets of blocks of one chain, ascending, with gaps where blocks were caught up with at once. They share unchanged pools.
+/// Markets of blocks of one chain, ascending, with gaps where blocks were caught up with at once. They share unchanged
+/// pools.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     markets: VecDeque<Kept>,

@@ -24,8 +24,8 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Adds a pool. The first announcement of a key counts, since a factory cannot change what a pool is. A pool known without
-    /// one (`announced_at` 0) counts as announced from now on.
+    /// Adds a pool. The first announcement of a key counts, since a factory cannot change what a pool is. A pool known
+    /// without one (`announced_at` 0) counts as announced from now on.
     pub(crate) fn insert(&mut self, pool: Discovered, announced_at: u64) {
         let key = pool.key;
         if self.unproven_since(key).is_some() {

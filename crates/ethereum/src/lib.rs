@@ -1,11 +1,11 @@
 //! Follows an Ethereum node: transports, discovery, synchronisation, reorganisations. No other crate talks to nodes.
 //!
-//! [`Node`] asks nodes; [`Follower`] keeps an `Arc<Market>` at the node's head and publishes one per block. Decisions that need
-//! no node (the logs to follow, their effect on a pool, where two chains diverge, the size of the next range) are pure code
-//! with their own tests.
+//! [`Node`] asks nodes; [`Follower`] keeps an `Arc<Market>` at the node's head and publishes one per block. Decisions
+//! that need no node (the logs to follow, their effect on a pool, where two chains diverge, the size of the next range)
+//! are pure code with their own tests.
 //!
-//! No answer of a node, token, factory or pool causes a panic: it is an error that names the reason, and the work is tried
-//! again.
+//! No answer of a node, token, factory or pool causes a panic: it is an error that names the reason, and the work is
+//! tried again.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 mod any_answer;

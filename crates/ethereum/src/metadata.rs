@@ -59,8 +59,8 @@ fn decimals_of(answer: &[u8]) -> Option<u8> {
     u8::try_from(U256::from_be_slice(word)).ok().filter(|decimals| *decimals <= MAX_DECIMALS)
 }
 
-/// Decodes a text: an ABI `string`, or a `bytes32` padded with zeros (MKR and others). Cuts it to `max_chars` characters, and
-/// removes control characters and those that reorder or hide text. Empty if there is none.
+/// Decodes a text: an ABI `string`, or a `bytes32` padded with zeros (MKR and others). Cuts it to `max_chars`
+/// characters, and removes control characters and those that reorder or hide text. Empty if there is none.
 fn text(answer: &[u8], max_chars: usize) -> String {
     // At most four bytes per character, and as many again for dropped ones.
     let bytes = raw_text(answer);

@@ -9,8 +9,8 @@ use braid_protocols::{Discovered, PoolState, Product};
 /// Rules of the configuration. By default every pool is accepted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PoolRules {
-    /// Pools of ether that hold less of it than this, in ether, are excluded until they change. Pools without ether, and pools
-    /// whose state does not contain their holdings, are not affected.
+    /// Pools of ether that hold less of it than this, in ether, are excluded until they change. Pools without ether,
+    /// and pools whose state does not contain their holdings, are not affected.
     pub min_ether: f64,
     /// Pools with one of these coins are excluded.
     pub deny_tokens: BTreeSet<Address>,
@@ -61,8 +61,8 @@ impl PoolRules {
         (held < self.min_ether).then_some("it holds less ether than the configured floor")
     }
 
-    /// Returns whether logs of an excluded pool determine its state, and the state is excluded for the same reason: the pool
-    /// need not be read then. The newest log comes first.
+    /// Returns whether logs of an excluded pool determine its state, and the state is excluded for the same reason: the
+    /// pool need not be read then. The newest log comes first.
     pub(crate) fn still_refuse<'a>(
         &self,
         pool: &Discovered,

@@ -58,8 +58,8 @@ pub(crate) struct Part {
 }
 
 impl Scan {
-    /// A scan of segments, in order. Segments without blocks are skipped: a node that replaces blocks may be seen while its head is below
-    /// the first block to search.
+    /// A scan of segments, in order. Segments without blocks are skipped: a node that replaces blocks may be seen while
+    /// its head is below the first block to search.
     pub(crate) fn new(node: &Node, mut segments: Vec<Segment>) -> Self {
         segments.retain(|segment| segment.from <= segment.to);
         let from = segments.first().map_or(0, |segment| segment.from);
@@ -194,8 +194,8 @@ impl Scan {
     }
 }
 
-/// Asks for a range in a task, so that it proceeds while the caller does something else. The task ends when the result is no
-/// longer wanted.
+/// Asks for a range in a task, so that it proceeds while the caller does something else. The task ends when the result
+/// is no longer wanted.
 fn ask(node: Node, range: Segment) -> BoxFuture<'static, Answer> {
     let (mut done, answer) = oneshot::channel();
     let asked = range.clone();

@@ -1,7 +1,7 @@
 //! The blocks in which each source is still to be searched. Pure.
 //!
-//! Every factory has its own span, so that a search goes on where it stopped, and a product that a later version adds is
-//! searched from its factory's deployment without searching the others again.
+//! Every factory has its own span, so that a search goes on where it stopped, and a product that a later version adds
+//! is searched from its factory's deployment without searching the others again.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub(crate) struct Segment {
 }
 
 impl Spans {
-    /// Returns the spans of a catalog's sources: the stored ones, and new ones up to `head`. Stored sources that are not in the
-    /// catalog are dropped.
+    /// Returns the spans of a catalog's sources: the stored ones, and new ones up to `head`. Stored sources that are
+    /// not in the catalog are dropped.
     pub(crate) fn new(catalog: &Catalog, start_block: Option<u64>, head: u64, stored: &[SourceSpan]) -> Self {
         let stored: BTreeMap<_, _> = stored.iter().map(|span| ((span.emitter, span.topic0), *span)).collect();
         let span = |(emitter, topic0, deployment)| {

@@ -10,7 +10,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::{Node, NodeError};
 
-/// Pools that are read together, which bounds the memory of a round. Their calls fill the requests that a node is sent at once.
+/// Pools that are read together, which bounds the memory of a round. Their calls fill the requests that a node is sent
+/// at once.
 const POOLS_AT_ONCE: usize = 2_048;
 
 /// Groups that are read side by side, so that the node is busy while the last calls of one are under way.
@@ -86,7 +87,8 @@ async fn serve(node: &Node, block_hash: B256, mut round: Round) -> Result<Vec<Re
     }
 }
 
-/// Removes repeated calls; returns also the position of each call's answer. Pools ask the same vaults, tokens and clock.
+/// Removes repeated calls; returns also the position of each call's answer. Pools ask the same vaults, tokens and
+/// clock.
 fn once_each(calls: Vec<Call>) -> (Vec<Call>, Vec<usize>) {
     let mut known: BTreeMap<(Address, Bytes), usize> = BTreeMap::new();
     let mut asked = Vec::with_capacity(calls.len());

@@ -135,7 +135,8 @@ fn swap_of(order: &Order) -> IExecutionProxy::Swap {
     }
 }
 
-/// Calldata by which the sender pays an order from its allowances to the proxy: `swap` where the program is a path, else `execute`.
+/// Calldata by which the sender pays an order from its allowances to the proxy: `swap` where the program is a path,
+/// else `execute`.
 pub fn calldata(order: &Order, program: &Program) -> Bytes {
     match &program.path {
         Some(path) => IExecutionProxy::swapCall { order: swap_of(order), path: path.clone() }.abi_encode().into(),
@@ -153,15 +154,17 @@ pub fn calldata_with_permit2(order: &Order, program: &Program, permit: &Permit, 
     IExecutionProxy::swapWithPermit2Call { order, path, permit: permit.into(), signature }.abi_encode().into()
 }
 
-/// Calldata of `execute(order, program)`: the sender pays from its allowances to the proxy, and what arrives is looked at.
+/// Calldata of `execute(order, program)`: the sender pays from its allowances to the proxy, and what arrives is looked
+/// at.
 pub fn execute_calldata(order: &Order, program: &Bytes) -> Bytes {
     IExecutionProxy::executeCall { order: order.into(), program: program.clone() }.abi_encode().into()
 }
 
-/// Returns what the recipient gained of each output, from the proxy's answer to any of its calls; `None` where the bytes are no such answer.
+/// Returns what the recipient gained of each output, from the proxy's answer to any of its calls; `None` where the
+/// bytes are no such answer.
 ///
-/// A path answers with one word, which is what its last pool paid; steps answer with a list, each the lower of what was paid to the
-/// recipient and what its balance grew by.
+/// A path answers with one word, which is what its last pool paid; steps answer with a list, each the lower of what was
+/// paid to the recipient and what its balance grew by.
 pub fn received(answer: &[u8]) -> Option<Vec<U256>> {
     match <[u8; 32]>::try_from(answer) {
         Ok(word) => Some(vec![U256::from_be_bytes(word)]),

@@ -15,7 +15,8 @@ sol! {
 
 /// Tokens whose `approve` reverts when a non-zero allowance would be replaced by another non-zero one.
 ///
-/// Tether's source has `require(!((_value != 0) && (allowed[msg.sender][_spender] != 0)))`; the others carry the same rule.
+/// Tether's source has `require(!((_value != 0) && (allowed[msg.sender][_spender] != 0)))`; the others carry the same
+/// rule.
 pub const ZERO_RESET_TOKENS: [Address; 4] = [
     // USDT (Tether)
     address!("dAC17F958D2ee523a2206206994597C13D831ec7"),

@@ -1,8 +1,8 @@
 //! EIP-1559 fees per priority tier.
 //!
-//! The priority fees come from what recent blocks paid (`braid-ethereum`). A tier's maximum fee covers its priority fee after a
-//! stated number of full blocks, in each of which the base fee rises by an eighth (EIP-1559), so that the transaction can
-//! still be included when the chain is busy for that long:
+//! The priority fees come from what recent blocks paid (`braid-ethereum`). A tier's maximum fee covers its priority fee
+//! after a stated number of full blocks, in each of which the base fee rises by an eighth (EIP-1559), so that the
+//! transaction can still be included when the chain is busy for that long:
 //!
 //! | tier | full blocks outlived | largest base fee, as a multiple of the next block's |
 //! | --- | --- | --- |

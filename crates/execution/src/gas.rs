@@ -1,10 +1,11 @@
 //! What a whole transaction costs, modelled: no node is asked, and nothing depends on what the taker holds.
 //!
-//! The model walks the program as the proxy runs it and keeps account of what the EVM keeps account of: which accounts and
-//! storage slots are cold, which balances go from zero to something and back, what is refunded (EIP-2929, EIP-2200, EIP-3529).
-//! Pools contribute what their protocol says of a step (`braid_protocols`: ticks crossed and so on); tokens count as
-//! plain ERC-20s. It assumes the ordinary case: the allowance is what `approvals` asks for and is used up, the payer keeps
-//! some of every input, the recipient holds some of every output already, and the owner of a signature has used the word of its nonce before.
+//! The model walks the program as the proxy runs it and keeps account of what the EVM keeps account of: which accounts
+//! and storage slots are cold, which balances go from zero to something and back, what is refunded (EIP-2929, EIP-2200,
+//! EIP-3529). Pools contribute what their protocol says of a step (`braid_protocols`: ticks crossed and so on); tokens
+//! count as plain ERC-20s. It assumes the ordinary case: the allowance is what `approvals` asks for and is used up, the
+//! payer keeps some of every input, the recipient holds some of every output already, and the owner of a signature has
+//! used the word of its nonce before.
 
 mod costs;
 mod meter;
@@ -70,8 +71,8 @@ fn gas_limit(used_gas_units: u64, order: &Order) -> u64 {
         .min(MAX_GAS_LIMIT)
 }
 
-/// Returns what must be left when a partner is offered its fee in ether, beyond what that usually takes: the proxy refuses to run with less, so
-/// that no partner can be starved (`docs/internals/program.md`, section 3).
+/// Returns what must be left when a partner is offered its fee in ether, beyond what that usually takes: the proxy
+/// refuses to run with less, so that no partner can be starved (`docs/internals/program.md`, section 3).
 pub fn ether_fee_reserve(order: &Order) -> u64 {
     const RESERVE_GAS_UNITS: u64 = 75_000;
     let Some(fee) = order.partner_fee.filter(|fee| fee.bps > 0) else { return 0 };

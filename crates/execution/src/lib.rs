@@ -1,7 +1,9 @@
-//! From a route to everything that its transaction needs: order, program, calldata, approvals, Permit2 message, fees, gas.
+//! From a route to everything that its transaction needs: order, program, calldata, approvals, Permit2 message, fees,
+//! gas.
 //!
-//! Pure: no I/O, no clock, no node. What the proxy enforces and how a program is packed is specified in `docs/internals/program.md`;
-//! the amounts are the route's, and encoding refuses a route that the proxy would not run to the wei as stated.
+//! Pure: no I/O, no clock, no node. What the proxy enforces and how a program is packed is specified in
+//! `docs/internals/program.md`; the amounts are the route's, and encoding refuses a route that the proxy would not run
+//! to the wei as stated.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod abi;

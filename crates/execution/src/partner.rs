@@ -47,7 +47,8 @@ impl PartnerFee {
         if self.on_output { self.before(amount) } else { amount }
     }
 
-    /// Returns the least amount that is `left` or more after the fee: `floor((left − 1) × 10⁴ / (10⁴ − bps)) + 1`, since a fee is rounded down.
+    /// Returns the least amount that is `left` or more after the fee: `floor((left − 1) × 10⁴ / (10⁴ − bps)) + 1`,
+    /// since a fee is rounded down.
     fn before(&self, left: U256) -> U256 {
         let Some(less) = left.checked_sub(U256::ONE) else { return U256::ZERO };
         let kept = U256::from(BPS.saturating_sub(u64::from(self.bps)).max(1));

@@ -1,7 +1,7 @@
 //! The execution proxy as it was compiled: code, address, ABI.
 //!
-//! Everything comes from `contracts/artifacts/ExecutionProxy.json`, which `make contracts` writes and which is embedded here. The
-//! address follows from the code: CREATE2 by the canonical deployer gives the same one on every chain.
+//! Everything comes from `contracts/artifacts/ExecutionProxy.json`, which `make contracts` writes and which is embedded
+//! here. The address follows from the code: CREATE2 by the canonical deployer gives the same one on every chain.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! What a reverted execution says, in words.
 //!
-//! The proxy's own errors are decoded whole; inside those that carry a pool's or a token's reason, the reason is read too:
-//! `Error(string)`, `Panic(uint256)`, or bare text as old tokens give it.
+//! The proxy's own errors are decoded whole; inside those that carry a pool's or a token's reason, the reason is read
+//! too: `Error(string)`, `Panic(uint256)`, or bare text as old tokens give it.
 
 use alloy_sol_types::{SolError, SolInterface};
 use braid_primitives::{Address, Bytes, U256};

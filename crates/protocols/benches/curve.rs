@@ -1,4 +1,5 @@
-//! Time of an exact quote of each kind of Curve pool, the state after it included. Allocations are counted: there are none.
+//! Time of an exact quote of each kind of Curve pool, the state after it included. Allocations are counted: there are
+//! none.
 //!
 //! States are those of mainnet's largest pools of the kind at block 26,132,000; what moves a price scale is assumed.
 #![allow(clippy::unwrap_used, missing_docs)]

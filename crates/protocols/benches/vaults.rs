@@ -1,5 +1,5 @@
-//! Time of an exact quote of a vault, a stake, a wrap and a buffer, and of the curve that the optimiser is given once a block. Allocations are
-//! counted: a quote makes none.
+//! Time of an exact quote of a vault, a stake, a wrap and a buffer, and of the curve that the optimiser is given once a
+//! block. Allocations are counted: a quote makes none.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::sync::Arc;

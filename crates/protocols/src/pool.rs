@@ -98,8 +98,8 @@ impl Pool {
         })
     }
 
-    /// Computes the input of coin `coin_in` for exactly `amount_out` of coin `coin_out`, to the wei, if the proxy can buy
-    /// from the pool.
+    /// Computes the input of coin `coin_in` for exactly `amount_out` of coin `coin_out`, to the wei, if the proxy can
+    /// buy from the pool.
     ///
     /// # Errors
     /// As [`Protocol::amount_in_for`], and [`SwapError::UnknownCoin`].

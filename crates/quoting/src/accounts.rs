@@ -1,4 +1,5 @@
-//! What the taker holds and has allowed, read from the node in one go. A read that fails is not known; it fails nothing else.
+//! What the taker holds and has allowed, read from the node in one go. A read that fails is not known; it fails nothing
+//! else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,8 +70,8 @@ impl Accounts {
         }
     }
 
-    /// Returns the first words of the answers to calls at a block, and an account's ether where that is asked for; `None` where the node does
-    /// not answer.
+    /// Returns the first words of the answers to calls at a block, and an account's ether where that is asked for;
+    /// `None` where the node does not answer.
     pub async fn words(
         &self,
         block_hash: B256,
@@ -96,8 +97,8 @@ impl Accounts {
         Some(!code.is_empty())
     }
 
-    /// Returns what contracts answer at a block to calls that run one after another, each on what those before it did; nothing where one reverts.
-    /// `None` where the node does not say.
+    /// Returns what contracts answer at a block to calls that run one after another, each on what those before it did;
+    /// nothing where one reverts. `None` where the node does not say.
     pub async fn answers(&self, block_hash: B256, calls: Vec<Call>) -> Option<Vec<Option<Bytes>>> {
         let answers = self.node.as_ref()?.read(block_hash, calls);
         self.answered("the node could not be asked about a contract's signature", answers).await

@@ -19,7 +19,8 @@ use crate::simulation::Asking;
 use crate::stored::Plan;
 use crate::{approvals, costs, reprice, warnings};
 
-/// How long a transaction may run at least when the request names no deadline, in seconds after the later of clock and head.
+/// How long a transaction may run at least when the request names no deadline, in seconds after the later of clock and
+/// head.
 const DEADLINE_S: u64 = 600;
 
 /// Makes transactions of quotes.

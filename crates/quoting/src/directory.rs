@@ -23,7 +23,8 @@ const STABLECOINS: [Address; 6] = [
 pub struct Entry {
     /// The token.
     pub id: TokenId,
-    /// Pools between tokens that are all deep enough to have a reference price; 0 for a copy of a better known token's symbol.
+    /// Pools between tokens that are all deep enough to have a reference price; 0 for a copy of a better known token's
+    /// symbol.
     pub pool_count: usize,
     /// What the token is, where it is a vault's share.
     pub vault: Option<Product>,
@@ -94,7 +95,8 @@ fn known_tags(token: Address) -> impl Iterator<Item = &'static str> {
     known.into_iter().filter_map(|(tag, is_so)| is_so.then_some(tag))
 }
 
-/// Returns whether a token has the tags asked for: of each kind one, where a tag's kind is what stands before its colon.
+/// Returns whether a token has the tags asked for: of each kind one, where a tag's kind is what stands before its
+/// colon.
 fn has_tags(own: &[String], asked: &[impl AsRef<str>]) -> bool {
     let kind = |tag: &str| tag.split_once(':').map_or("", |(kind, _)| kind).to_owned();
     let asked = || asked.iter().map(AsRef::as_ref);

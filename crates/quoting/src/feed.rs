@@ -74,8 +74,9 @@ impl MarketFeed {
         self.current.load_full()
     }
 
-    /// Returns how old the market is. While the node answers, the time since its block came: a node that stands still is no excuse.
-    /// Once it does not, the time since it last confirmed that there was nothing newer: what came later is what may be missing.
+    /// Returns how old the market is. While the node answers, the time since its block came: a node that stands still
+    /// is no excuse. Once it does not, the time since it last confirmed that there was nothing newer: what came later
+    /// is what may be missing.
     pub fn age(&self, head: &Head) -> Duration {
         let status = self.status.borrow();
         let confirmed_at = status.checked_at.filter(|_| status.phase == Phase::Disconnected);
@@ -156,7 +157,8 @@ impl Markets {
     }
 }
 
-/// Judges an age. A chain may be quiet while its node answers; a node that does not answer may hide any number of blocks.
+/// Judges an age. A chain may be quiet while its node answers; a node that does not answer may hide any number of
+/// blocks.
 fn judge(age: Duration, node_lost: bool, ages: &MarketAges) -> Freshness {
     let limit = if node_lost { ages.stale_without_node_after } else { ages.stale_after };
     match age {

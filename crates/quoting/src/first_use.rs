@@ -1,5 +1,6 @@
-//! A quote goes through no token that was not checked, and through no pool that pays more than all others explain before the EVM was asked:
-//! those of its route are checked while it waits, and left out where they are at fault or could not be verified in time.
+//! A quote goes through no token that was not checked, and through no pool that pays more than all others explain
+//! before the EVM was asked: those of its route are checked while it waits, and left out where they are at fault or
+//! could not be verified in time.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -66,8 +67,9 @@ fn unpaid(audit: &Audit, draft: &Draft) -> Vec<Probe> {
     audit.unpaid_swaps(market, &draft.asked.published.doubtful, swaps)
 }
 
-/// Finds a draft whose route goes through checked tokens and pools alone: the one given where it does, else one of another route. Each is simulated
-/// while its tokens are checked, since both read much of the same state: what came of that, where there was something to check of the last.
+/// Finds a draft whose route goes through checked tokens and pools alone: the one given where it does, else one of
+/// another route. Each is simulated while its tokens are checked, since both read much of the same state: what came of
+/// that, where there was something to check of the last.
 ///
 /// # Errors
 /// `TOKEN_UNSUPPORTED` when a token of the request is at fault or could not be verified; what a solve can end with.

@@ -1,8 +1,9 @@
 //! What a quote and a build are; nothing here knows HTTP.
 //!
-//! A body is parsed by [`json`] and read by [`request`], which reports every wrong field at once. [`quote`] and [`build`] each walk one
-//! request through the stages, in order, in one file; each stage is a module that takes what it needs and knows nothing of the
-//! stages after it. What comes out is a [`model`] or a [`problem`]. The market comes from [`feed`], prepared once per block.
+//! A body is parsed by [`json`] and read by [`request`], which reports every wrong field at once. [`quote`] and
+//! [`build`] each walk one request through the stages, in order, in one file; each stage is a module that takes what it
+//! needs and knows nothing of the stages after it. What comes out is a [`model`] or a [`problem`]. The market comes
+//! from [`feed`], prepared once per block.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod accounts;

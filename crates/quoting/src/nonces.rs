@@ -1,8 +1,8 @@
 //! Which Permit2 nonce a quote is given.
 //!
-//! Permit2 keeps used nonces as bits of words. The first use of a word costs its owner about 17,100 gas more than any later one, so that quotes
-//! share a few words of each owner, and prefer those that he has used. Two quotes of one owner are not given the same nonce while both
-//! can still be signed: both might be wanted.
+//! Permit2 keeps used nonces as bits of words. The first use of a word costs its owner about 17,100 gas more than any
+//! later one, so that quotes share a few words of each owner, and prefer those that he has used. Two quotes of one
+//! owner are not given the same nonce while both can still be signed: both might be wanted.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -31,10 +31,12 @@ pub(crate) fn candidates(quote_id: &[u8; 16]) -> Vec<U256> {
 }
 
 impl Nonces {
-    /// Returns a nonce that `owner` has not used, and that no other quote of his was given that is still good at `now_s`.
+    /// Returns a nonce that `owner` has not used, and that no other quote of his was given that is still good at
+    /// `now_s`.
     ///
-    /// `words` are the bitmap words of [`candidates`], in order, as far as they could be read. Where none of them is known, or all are
-    /// used up, the nonce is in a word of its own. It is kept for the quote until `until_s`, in unix seconds.
+    /// `words` are the bitmap words of [`candidates`], in order, as far as they could be read. Where none of them is
+    /// known, or all are used up, the nonce is in a word of its own. It is kept for the quote until `until_s`, in unix
+    /// seconds.
     pub(crate) fn give(
         &self,
         owner: Address,

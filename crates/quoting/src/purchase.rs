@@ -1,8 +1,8 @@
 //! The route of a purchase: at least so much is bought, for as little as possible.
 //!
-//! A purchase has one of two forms. Along one chain of known pools the proxy buys exactly the amount, and sells what that costs when it runs.
-//! Any other route is run as a sale of the maximum: the amount is bought as long as the price is within the slippage, and the surplus goes
-//! to the recipient.
+//! A purchase has one of two forms. Along one chain of known pools the proxy buys exactly the amount, and sells what
+//! that costs when it runs. Any other route is run as a sale of the maximum: the amount is bought as long as the price
+//! is within the slippage, and the surplus goes to the recipient.
 
 use braid_execution::{MAX_AMOUNT, Order, Program, encode_program, encode_purchase, maximum_amount};
 use braid_primitives::U256;
@@ -52,7 +52,8 @@ pub(crate) fn buy(way: Way<'_>, amount: U256) -> Result<Found, NoQuote> {
     Ok(Found { witness: bought.witness, ..found })
 }
 
-/// Does the same along a route that is known, without a search and a bound; `needed_in` is what it sells for exactly the amount, before fees.
+/// Does the same along a route that is known, without a search and a bound; `needed_in` is what it sells for exactly
+/// the amount, before fees.
 ///
 /// # Errors
 /// [`NoQuote`] where the route does not buy the amount.

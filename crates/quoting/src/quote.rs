@@ -71,8 +71,8 @@ impl Quoter {
         self.finish(draft, body).await
     }
 
-    /// Finds a route of checked tokens and pools, and simulates it where its request asks for that. `admitted` keeps a place among the
-    /// simulations until the route is found.
+    /// Finds a route of checked tokens and pools, and simulates it where its request asks for that. `admitted` keeps a
+    /// place among the simulations until the route is found.
     async fn find<T>(&self, asked: Asked, caller: Caller, admitted: T) -> Result<(Draft, Option<Simulated>), Problem> {
         let Context { audit, simulations, .. } = &self.context;
         let (published, tokens) = (Arc::clone(&asked.published), asked.tokens.clone());
@@ -105,7 +105,8 @@ impl Quoter {
         if !unsettled.is_empty() {
             answer.warnings.extend(unsettled);
             quote.answer = to_raw_value(&answer).map_err(Problem::internal)?;
-            // replaces the quote without the warning, also where others have it; where there is no room for a second one, that stays
+            // replaces the quote without the warning, also where others have it; where there is no room for a second
+            // one, that stays
             if let Ok(record) = stored.keep(id, &quote) {
                 stored.share(id, &record).await;
             }

@@ -1,7 +1,7 @@
 //! Questions to the node about accounts: a few messages at once, and whoever asks meanwhile shares the next one.
 //!
-//! A node takes so many messages at once. Were each quote to send its own, a quote would wait for the messages of all before it: with
-//! eight at once to a node 100 ms away, eighty quotes a second would be all that a service answers.
+//! A node takes so many messages at once. Were each quote to send its own, a quote would wait for the messages of all
+//! before it: with eight at once to a node 100 ms away, eighty quotes a second would be all that a service answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -116,7 +116,8 @@ impl State {
         is_room
     }
 
-    /// Takes the questions of the next message, the oldest and others at its block. None where nobody waits: then one message less is under way.
+    /// Takes the questions of the next message, the oldest and others at its block. None where nobody waits: then one
+    /// message less is under way.
     fn next(&mut self) -> Vec<Waiting> {
         self.waiting.retain(|(_, asker)| !asker.is_closed());
         let Some(block_hash) = self.waiting.first().map(|(first, _)| first.block_hash) else {

@@ -18,7 +18,8 @@ use crate::warnings;
 /// How many accounts that have yet to be deployed are asked at once: the node runs their factories' code.
 const DEPLOYMENTS_AT_ONCE: usize = 2;
 
-/// Checks signatures. What code of a caller's choosing may take of the node is bounded for each caller, and for all together.
+/// Checks signatures. What code of a caller's choosing may take of the node is bounded for each caller, and for all
+/// together.
 #[derive(Debug)]
 pub(crate) struct Signatures {
     deployments: Semaphore,
@@ -42,12 +43,13 @@ pub(crate) struct Verified {
 }
 
 impl Signatures {
-    /// Checks a signature. Permit2 asks an account that has code by EIP-1271, whatever a recovery says, and recovers the signer
-    /// where there is none; an account that has yet to be deployed (ERC-6492) is asked after its deployment, all in one call of the node.
+    /// Checks a signature. Permit2 asks an account that has code by EIP-1271, whatever a recovery says, and recovers
+    /// the signer where there is none; an account that has yet to be deployed (ERC-6492) is asked after its deployment,
+    /// all in one call of the node.
     ///
     /// # Errors
-    /// `PERMIT2_SIGNATURE_INVALID` with the reason; `NOT_READY` where the node's word is needed and it does not answer; `OVERLOADED` for a caller who
-    /// has such a deployment under way.
+    /// `PERMIT2_SIGNATURE_INVALID` with the reason; `NOT_READY` where the node's word is needed and it does not answer;
+    /// `OVERLOADED` for a caller who has such a deployment under way.
     pub(crate) async fn verify(
         &self,
         accounts: &Accounts,
@@ -85,7 +87,8 @@ impl Signatures {
         }
     }
 
-    /// Asks an account that has yet to be deployed: its deployment and the question go in one call, of which the state keeps nothing.
+    /// Asks an account that has yet to be deployed: its deployment and the question go in one call, of which the state
+    /// keeps nothing.
     async fn by_undeployed(
         &self,
         accounts: &Accounts,

@@ -42,8 +42,8 @@ pub struct MeasuredGas {
 }
 
 impl MeasuredGas {
-    /// Returns a limit for the next blocks: a fifth more, since others trade in between, and since a call passes on only 63 of 64
-    /// parts of what is left.
+    /// Returns a limit for the next blocks: a fifth more, since others trade in between, and since a call passes on
+    /// only 63 of 64 parts of what is left.
     pub fn limit(self) -> u64 {
         let room = self.spent / 5 + 10_000;
         self.spent.saturating_add(room).saturating_add(self.reserve).min(MAX_GAS_LIMIT)

@@ -1,4 +1,5 @@
-//! From the question to the route, its order and its program: everything between the market and the answer that needs no waiting.
+//! From the question to the route, its order and its program: everything between the market and the answer that needs
+//! no waiting.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -80,8 +81,8 @@ pub(crate) fn solve(asked: Asked, aside: Aside, limits: SolveLimits) -> Result<D
     Ok(draft)
 }
 
-/// Finishes a route that is known, without a search and a certificate. Of a purchase, `needed_in` is what it sells for exactly the amount, and
-/// `buys` tells whether the program buys exactly.
+/// Finishes a route that is known, without a search and a certificate. Of a purchase, `needed_in` is what it sells for
+/// exactly the amount, and `buys` tells whether the program buys exactly.
 ///
 /// # Errors
 /// As [`solve`].
@@ -119,7 +120,8 @@ fn way<'a>(asked: &'a Asked, aside: &Aside, limits: SolveLimits) -> (Way<'a>, Ve
     (Way { published, request, question, deadline, verifies_transfers: aside.verifies_transfers }, unknown_protocols)
 }
 
-/// Returns the problem of a request that has no quote: where there is no route since a name is misspelt, that is what is wrong.
+/// Returns the problem of a request that has no quote: where there is no route since a name is misspelt, that is what
+/// is wrong.
 fn refused(error: NoQuote, asked: &Asked) -> Problem {
     match error {
         NoQuote::Solve(SolveError::NoRoute(_) | SolveError::InsufficientLiquidity) => resolve::misspelt(&asked.request),

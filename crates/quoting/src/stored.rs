@@ -21,7 +21,8 @@ use crate::request::Listed;
 use crate::shown::Shown;
 use crate::warnings;
 
-/// How long an answer waits for the disk. A disk that takes longer is not waited for again before it has taken something.
+/// How long an answer waits for the disk. A disk that takes longer is not waited for again before it has taken
+/// something.
 const DISK_PATIENCE: Duration = Duration::from_millis(100);
 
 /// What is kept of a quote.
@@ -123,8 +124,8 @@ impl StoredQuotes {
         replicas.share_quote(id, record, self.clock.now_ms()).await
     }
 
-    /// Waits until a quote is where it can be built from after any crash, and by any of the services; what has to be said
-    /// where it is not in time.
+    /// Waits until a quote is where it can be built from after any crash, and by any of the services; what has to be
+    /// said where it is not in time.
     pub async fn settle(&self, id: Uuid, record: &QuoteRecord) -> Vec<Warning> {
         let (safe, shared) = tokio::join!(self.is_safe(id), self.share(id, record));
         let unsafe_here = (!safe).then(warnings::not_on_disk);

@@ -41,8 +41,8 @@ pub(crate) fn surplus() -> Warning {
 /// Seconds from which a quote says what its time costs: the time of a quote that asks for none.
 const USUAL_TTL_S: u16 = 120;
 
-/// Says what a long time costs: the minimum must bear the market's movement for as long. How far a price moves grows with the square root
-/// of time, where nothing else is known of it.
+/// Says what a long time costs: the minimum must bear the market's movement for as long. How far a price moves grows
+/// with the square root of time, where nothing else is known of it.
 pub(crate) fn long_ttl(ttl_s: Option<u16>, slippage_bps: u16) -> Option<Warning> {
     let ttl_s = ttl_s.filter(|ttl_s| *ttl_s > USUAL_TTL_S)?;
     let farther = (f64::from(ttl_s) / f64::from(USUAL_TTL_S)).sqrt();
@@ -53,8 +53,8 @@ pub(crate) fn long_ttl(ttl_s: Option<u16>, slippage_bps: u16) -> Option<Warning>
     Some(Warning { code: "LONG_TTL", message })
 }
 
-/// Says which outputs' shares are further than a basis point from what was asked: integers or the market's pools did not
-/// allow more.
+/// Says which outputs' shares are further than a basis point from what was asked: integers or the market's pools did
+/// not allow more.
 pub(crate) fn shares(asked_bps: &[u16], values: &[Option<f64>]) -> Option<Warning> {
     let total: f64 = values.iter().copied().sum::<Option<f64>>().filter(|_| values.len() > 1)?;
     let share = |value: &Option<f64>| value.map_or(0.0, |value| value / total * 10_000.0);

@@ -33,8 +33,8 @@ impl Tuning {
     /// Least depth of a pool that votes on a price, as a share of the deepest pool's: a lower share lets many small
     /// pools outvote real money. No record.
     pub(crate) const PRICE_VOTE_LEAST_SHARE: f64 = 1.0 / 64.0;
-    /// Share of half the votes by which a sum may fall short and still count as half: rounding, some parts in 10¹⁶, must
-    /// not decide between two prices. Not measured.
+    /// Share of half the votes by which a sum may fall short and still count as half: rounding, some parts in 10¹⁶,
+    /// must not decide between two prices. Not measured.
     pub(crate) const PRICE_VOTE_TIE_SHARE: f64 = 1e-9;
     /// Share of a pool's marginal rate to which the rate falls at the pool's depth: liquidity parked at the price does
     /// not add to depth measured so. No record.

@@ -1,5 +1,5 @@
-//! What a simulation adds to a quote, over HTTP on a local chain: with the block's state known, with every quote in a new block over a node that
-//! answers late, and when more is asked for than can be done.
+//! What a simulation adds to a quote, over HTTP on a local chain: with the block's state known, with every quote in a
+//! new block over a node that answers late, and when more is asked for than can be done.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
 #[path = "../tests/devnet/stand_in.rs"]

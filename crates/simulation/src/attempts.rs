@@ -37,11 +37,12 @@ const MOST_WAITED: usize = 256;
 /// Most words that one job reads because other contracts with the same code read them.
 const MOST_LIKELY: usize = 128;
 
-/// Most times that the node is asked what a job's calls touch. The first answer shows where balances lie; the second, what a
-/// swap with these balances touches.
+/// Most times that the node is asked what a job's calls touch. The first answer shows where balances lie; the second,
+/// what a swap with these balances touches.
 const MOST_TOUCHED_READS: u32 = 4;
 
-/// Most gas that all attempts of one job may use, in gas units. An attempt that diverges often burns a transaction's limit.
+/// Most gas that all attempts of one job may use, in gas units. An attempt that diverges often burns a transaction's
+/// limit.
 const MOST_GAS: u64 = 500_000_000;
 
 /// Terms under which a job runs.

@@ -1,10 +1,10 @@
 //! The state of a block as one attempt at a job sees it.
 //!
-//! An attempt does not wait for state. A value that was not read at this block is noted as missing, and the attempt goes on
-//! with the value last seen in an earlier block, or with zero. Its result counts only if nothing was missing; otherwise all
-//! missing values are read at once and the job is tried again. Each attempt gets further than the one before. Mostly the
-//! second one completes, because a block's state leads to the same places as the state of the block before. After many
-//! incomplete attempts the last one waits for each value.
+//! An attempt does not wait for state. A value that was not read at this block is noted as missing, and the attempt
+//! goes on with the value last seen in an earlier block, or with zero. Its result counts only if nothing was missing;
+//! otherwise all missing values are read at once and the job is tried again. Each attempt gets further than the one
+//! before. Mostly the second one completes, because a block's state leads to the same places as the state of the block
+//! before. After many incomplete attempts the last one waits for each value.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -143,8 +143,8 @@ impl Fork {
         self.gas_left.set(self.gas_left.get().saturating_sub(gas));
     }
 
-    /// Handles a value that was not read at this block: notes it as missing and returns the value `last_seen` in an earlier
-    /// block. A fork that waits reads it instead, and then returns it from `known`.
+    /// Handles a value that was not read at this block: notes it as missing and returns the value `last_seen` in an
+    /// earlier block. A fork that waits reads it instead, and then returns it from `known`.
     fn miss<T>(
         &self,
         last_seen: Option<T>,

@@ -1,8 +1,8 @@
 //! Grants a sender what it lacks: code, ether, token balances and allowances, whatever the token's storage layout.
 //!
 //! The storage word of a balance or an allowance is found by recording which words the token reads while it answers
-//! `balanceOf` or `allowance`, and overriding one after another until the answer is large enough. No layout is assumed, so
-//! that proxies, Vyper tokens and balances packed with flags all work.
+//! `balanceOf` or `allowance`, and overriding one after another until the answer is large enough. No layout is assumed,
+//! so that proxies, Vyper tokens and balances packed with flags all work.
 
 use alloy_sol_types::{SolCall, sol};
 use braid_primitives::{Address, Bytes, U256, is_native_ether};
@@ -110,8 +110,8 @@ fn grant_ether(overlay: &mut Overlay<'_>, owner: Address, amount_wei: U256) -> R
     Ok(Granted::Overridden)
 }
 
-/// Overrides the word that decides what a token answers to `calldata(owner)`. Words that it also reads for another account
-/// are shared, such as the rate of a token that counts in shares, and are left alone.
+/// Overrides the word that decides what a token answers to `calldata(owner)`. Words that it also reads for another
+/// account are shared, such as the rate of a token that counts in shares, and are left alone.
 fn grant_word(
     overlay: &mut Overlay<'_>,
     token: Address,
@@ -140,8 +140,9 @@ fn grant_word(
     Ok(Granted::NotFound)
 }
 
-/// Returns words that might encode `amount`: the amount itself; the amount in the low bits, below the flags that are there;
-/// the word scaled by twice the proportion, for rebasing tokens whose answer is a share of it; and twice the amount.
+/// Returns words that might encode `amount`: the amount itself; the amount in the low bits, below the flags that are
+/// there; the word scaled by twice the proportion, for rebasing tokens whose answer is a share of it; and twice the
+/// amount.
 fn candidates(before: U256, held: U256, amount: U256) -> impl Iterator<Item = U256> {
     let two = U256::from(2);
     let low_bits = |bits: usize| {

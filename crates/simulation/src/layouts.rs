@@ -1,8 +1,8 @@
 //! Predicts which storage words contracts read, from other contracts with the same code, immutable values aside.
 //!
 //! A pool that was never read before reads the same slots as other pools of its kind, and a token keeps a new holder's
-//! balance in the same mapping. When an attempt misses values that were never seen, the words that its contracts will probably
-//! read are read too. A wrong prediction costs one word; predictions never supply values.
+//! balance in the same mapping. When an attempt misses values that were never seen, the words that its contracts will
+//! probably read are read too. A wrong prediction costs one word; predictions never supply values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,8 +58,8 @@ struct Layout {
     seen_once: BTreeMap<U256, Address>,
 }
 
-/// Returns what contracts of one source have in common: the hash of the code with zeros for the operands of `PUSH32`, where
-/// Solidity puts immutable values. Without that, each pool of Uniswap V3 would have a code of its own.
+/// Returns what contracts of one source have in common: the hash of the code with zeros for the operands of `PUSH32`,
+/// where Solidity puts immutable values. Without that, each pool of Uniswap V3 would have a code of its own.
 pub(crate) fn form_of(code: &[u8]) -> B256 {
     let mut code = code.to_vec();
     let mut at = 0;
@@ -118,8 +118,8 @@ impl Layouts {
         }
     }
 
-    /// Returns at most `most` words that accounts with known code will probably read for these accounts, among those that
-    /// are `wanted`: fixed slots first, then mappings.
+    /// Returns at most `most` words that accounts with known code will probably read for these accounts, among those
+    /// that are `wanted`: fixed slots first, then mappings.
     pub(crate) fn likely(
         &self,
         holders: &BTreeSet<Address>,

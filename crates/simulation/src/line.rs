@@ -1,8 +1,8 @@
 //! A queue for a few places, in which jobs that continue go before jobs that begin.
 //!
-//! A burst may wait as long as a caller accepts. A queue that never empties, or that turns away more jobs than it lets in, makes
-//! everybody wait without serving more jobs, so its limit is halved again and again, down to one job for two places: enough that no
-//! place stays empty. The limit grows back once places stay free and no job is turned away.
+//! A burst may wait as long as a caller accepts. A queue that never empties, or that turns away more jobs than it lets
+//! in, makes everybody wait without serving more jobs, so its limit is halved again and again, down to one job for two
+//! places: enough that no place stays empty. The limit grows back once places stay free and no job is turned away.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -68,8 +68,8 @@ impl Line {
         self.state.lock().waiting()
     }
 
-    /// Returns whether a job that begins now would wait at most `wait` and within the limit, if each job holds its place for
-    /// `each` and `admitted` others are about to join. A job without room counts as turned away.
+    /// Returns whether a job that begins now would wait at most `wait` and within the limit, if each job holds its
+    /// place for `each` and `admitted` others are about to join. A job without room counts as turned away.
     pub(crate) fn has_room(&self, admitted: usize, each: Duration, wait: Duration) -> bool {
         let mut state = self.state.lock();
         state.beginning.retain(|waiter| !waiter.is_closed());
@@ -139,8 +139,8 @@ impl State {
         self.decided(now);
     }
 
-    /// Notes whether any job waits. Raises the limit for each step that passed, if no job was turned away and a place was free: there
-    /// is less work than capacity.
+    /// Notes whether any job waits. Raises the limit for each step that passed, if no job was turned away and a place
+    /// was free: there is less work than capacity.
     fn look(&mut self, line: &Line, now: Instant) {
         if self.waiting() == 0 {
             self.since.was_empty = true;

@@ -27,8 +27,8 @@ const PAST_CODE_BYTES: u64 = 64 << 20;
 /// Most codes whose form is kept.
 const PAST_FORMS: u64 = 50_000;
 
-/// Accounts and words as last seen in any block: attempts use them until the block's own values are read. Code is read once
-/// and kept while its hash stays the same.
+/// Accounts and words as last seen in any block: attempts use them until the block's own values are read. Code is read
+/// once and kept while its hash stays the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Past {
     accounts: Cache<Address, AccountInfo>,
@@ -130,8 +130,8 @@ impl BlockMemory {
         self.past.words.get(word)
     }
 
-    /// Reads wanted values, together with those that other jobs want meanwhile; at most as many readings run at once as there
-    /// are `permits`. Returns the number of messages to the node.
+    /// Reads wanted values, together with those that other jobs want meanwhile; at most as many readings run at once as
+    /// there are `permits`. Returns the number of messages to the node.
     pub(crate) async fn fetch(&self, wanted: &Wanted, permits: &Semaphore) -> Result<u32, SourceError> {
         let group = {
             let mut next = self.next.lock();
@@ -143,8 +143,8 @@ impl BlockMemory {
         group.read.get_or_init(|| self.read(&group, permits)).await.clone()
     }
 
-    /// Asks the source for the accounts and words that calls touch, and returns those that are not known yet; `None` if the
-    /// source cannot list them.
+    /// Asks the source for the accounts and words that calls touch, and returns those that are not known yet; `None` if
+    /// the source cannot list them.
     pub(crate) async fn touched(&self, calls: &[TouchingCall], is_urgent: bool) -> Option<Wanted> {
         if calls.is_empty() {
             return None;

@@ -87,8 +87,8 @@ pub fn simulate(fork: &Fork, transaction: &Transaction, grants: &[Grant]) -> Res
 /// A part of a transaction that can run by itself, and its grants.
 pub type Part = (Transaction, Vec<Grant>);
 
-/// Simulates a transaction as [`simulate`] does. If it met state that was never read before, runs its `parts` too, each by
-/// itself, so that the state which all of them touch is read at once instead of one part after the other.
+/// Simulates a transaction as [`simulate`] does. If it met state that was never read before, runs its `parts` too, each
+/// by itself, so that the state which all of them touch is read at once instead of one part after the other.
 ///
 /// # Errors
 /// As [`simulate`].
@@ -142,7 +142,8 @@ pub fn transfer(
     Ok(Transferred { status, sent, received })
 }
 
-/// Returns an account's balance of a token in atomic units, or of native ether in wei; zero if the token does not answer.
+/// Returns an account's balance of a token in atomic units, or of native ether in wei; zero if the token does not
+/// answer.
 ///
 /// # Errors
 /// As [`simulate`].

@@ -65,14 +65,14 @@ impl Simulator {
         self.past.background_calls()
     }
 
-    /// Admits a caller's next job before any work is done for it, unless too many of the caller's jobs wait. The job counts
-    /// among those until the returned value is dropped, which should happen when the job begins.
+    /// Admits a caller's next job before any work is done for it, unless too many of the caller's jobs wait. The job
+    /// counts among those until the returned value is dropped, which should happen when the job begins.
     pub fn admit(&self, caller: Caller) -> Result<Admitted<'_>, WorkError> {
         self.lanes.admit(caller)
     }
 
-    /// Runs a job on the state after a block until nothing is missing. Returns its result, and the messages to the node that
-    /// it took.
+    /// Runs a job on the state after a block until nothing is missing. Returns its result, and the messages to the node
+    /// that it took.
     ///
     /// # Errors
     /// [`Unavailable`] when there is no node, when the job exceeds its terms, and when it panics.
@@ -89,8 +89,8 @@ impl Simulator {
         (result, attempts.messages())
     }
 
-    /// Returns the state after a block as a fork that waits for each missing value, for many transactions in a row. It must
-    /// not be used on a thread of the runtime; nothing bounds what it reads. `None` without a node.
+    /// Returns the state after a block as a fork that waits for each missing value, for many transactions in a row. It
+    /// must not be used on a thread of the runtime; nothing bounds what it reads. `None` without a node.
     pub fn waiting_fork(&self, block: &Block, runtime: Handle) -> Option<Fork> {
         let memory = self.memory(self.source.as_ref()?, block);
         let waits = waits(&self.readings, Caller::SERVICE, runtime, u32::MAX, usize::MAX);

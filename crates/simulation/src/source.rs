@@ -66,7 +66,8 @@ pub trait StateSource: Send + Sync {
     /// Reads all of the wanted values after a block, or fails.
     fn read<'a>(&'a self, block: &'a Block, wanted: &'a Wanted) -> Reading<'a>;
 
-    /// Lists the accounts and storage words that calls touch after a block, in one message; `None` if the source cannot.
+    /// Lists the accounts and storage words that calls touch after a block, in one message; `None` if the source
+    /// cannot.
     fn touched<'a>(&'a self, _block: &'a Block, _calls: &'a [TouchingCall], _is_urgent: bool) -> Touching<'a> {
         Box::pin(std::future::ready(Ok(None)))
     }

@@ -1,5 +1,5 @@
-//! Runs work that keeps a core busy on a bounded number of threads. A job that would wait too long is refused at once, so that
-//! accepted jobs are not held up by later ones.
+//! Runs work that keeps a core busy on a bounded number of threads. A job that would wait too long is refused at once,
+//! so that accepted jobs are not held up by later ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

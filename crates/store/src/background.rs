@@ -88,8 +88,8 @@ fn run<W: Writer>(mut writer: W, inbox: &Receiver<Message<W::Request>>) {
     }
 }
 
-/// Waits for the next message; `None` when no more can come. After a failed write wake-ups count only from `retry_at` on, so
-/// that new work neither hurries nor puts off the next try.
+/// Waits for the next message; `None` when no more can come. After a failed write wake-ups count only from `retry_at`
+/// on, so that new work neither hurries nor puts off the next try.
 fn next<R>(inbox: &Receiver<Message<R>>, retry_at: Option<Instant>) -> Option<Message<R>> {
     let Some(retry_at) = retry_at else { return inbox.recv().ok() };
     loop {

@@ -1,8 +1,9 @@
 //! Stores what must outlive the process in one data directory: the market, quotes and API keys.
 //!
-//! The market is in an embedded database, updated block by block ([`MarketStore`]). Quotes are in files of a minute each behind
-//! a bounded cache ([`QuoteStore`]); one process owns them. Keys are in a small file ([`KeyStore`]) that any process may
-//! replace atomically, so that `braid keys` works while the server runs, and a revoked key is refused at the next request.
+//! The market is in an embedded database, updated block by block ([`MarketStore`]). Quotes are in files of a minute
+//! each behind a bounded cache ([`QuoteStore`]); one process owns them. Keys are in a small file ([`KeyStore`]) that
+//! any process may replace atomically, so that `braid keys` works while the server runs, and a revoked key is refused
+//! at the next request.
 //!
 //! Times of day are arguments: this crate reads no clock for them.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
@@ -25,7 +26,8 @@ pub use replicas::{Replicas, SharedKeys};
 
 use std::path::Path;
 
-/// Makes a directory that is missing, with those above it, for the process's own user alone: quotes say who trades what.
+/// Makes a directory that is missing, with those above it, for the process's own user alone: quotes say who trades
+/// what.
 fn private_dir(dir: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]

@@ -1,4 +1,5 @@
-//! The swap that an assistant describes. Only its structure says which side an amount is of: nothing is joined and read as words.
+//! The swap that an assistant describes. Only its structure says which side an amount is of: nothing is joined and read
+//! as words.
 
 use eyre::{Result, eyre};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! `braid mcp`: a Model Context Protocol server on standard input and output. Its tools read: nothing is signed or sent.
+//! `braid mcp`: a Model Context Protocol server on standard input and output. Its tools read: nothing is signed or
+//! sent.
 
 mod asked;
 

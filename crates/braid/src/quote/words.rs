@@ -22,7 +22,8 @@ pub(crate) enum Asked {
     },
 }
 
-/// Reads amounts with tokens and then tokens, with a share each or none; or a token, an amount and what it is of: an exact output.
+/// Reads amounts with tokens and then tokens, with a share each or none; or a token, an amount and what it is of: an
+/// exact output.
 pub(crate) fn parse(words: &[String]) -> Result<Asked> {
     if let [pay, amount, token] = words
         && !is_number(pay)

@@ -48,7 +48,8 @@ pub(crate) struct Args {
     /// Market data reads a minute without a key, per address
     #[arg(long, env = "BRAID_READ_RATE_LIMIT", value_name = "N", default_value_t = 120)]
     read_rate_limit: u32,
-    /// A proxy whose `X-Forwarded-For` or `Forwarded` tells who calls, by its address or network; may be given several times
+    /// A proxy whose `X-Forwarded-For` or `Forwarded` tells who calls, by its address or network; may be given several
+    /// times
     #[arg(long = "trusted-proxy", env = "BRAID_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
     trusted_proxies: Vec<IpNet>,
     /// Most connections at once. Lowered where the system allows fewer open files
@@ -68,7 +69,8 @@ pub(crate) struct Args {
     /// Quotes that are worked out at once. By default one per core
     #[arg(long, env = "BRAID_SOLVE_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     solve_threads: Option<u16>,
-    /// Pause between two checks of the self-audit, in milliseconds: each compares one swap's model with the EVM. 0 turns it off
+    /// Pause between two checks of the self-audit, in milliseconds: each compares one swap's model with the EVM. 0
+    /// turns it off
     #[arg(long, env = "BRAID_AUDIT_EVERY_MS", value_name = "MS", default_value_t = 1_000)]
     audit_every_ms: u64,
     /// Most checks of the self-audit at one block
@@ -77,15 +79,18 @@ pub(crate) struct Args {
     /// Most calls of the node that the self-audit takes for one block on average
     #[arg(long, env = "BRAID_AUDIT_CALLS", value_name = "N", default_value_t = 20)]
     audit_calls: u32,
-    /// Longest time for a simulation in all, in milliseconds; past it the quote or build comes with `"status": "unavailable"`
+    /// Longest time for a simulation in all, in milliseconds; past it the quote or build comes with `"status":
+    /// "unavailable"`
     #[arg(long, env = "BRAID_SIMULATION_MS", value_name = "MS", default_value_t = 2_000,
           value_parser = clap::value_parser!(u64).range(1..=10_000))]
     simulation_ms: u64,
-    /// Longest wait for a thread, in milliseconds, that a quote is accepted for; one that would wait longer is turned away
+    /// Longest wait for a thread, in milliseconds, that a quote is accepted for; one that would wait longer is turned
+    /// away
     #[arg(long, env = "BRAID_SOLVE_WAIT_MS", value_name = "MS", default_value_t = 100,
           value_parser = clap::value_parser!(u64).range(..=10_000))]
     solve_wait_ms: u64,
-    /// How long requests are still taken after SIGTERM, in milliseconds, while `/ready` answers 503: time for a load balancer to see it
+    /// How long requests are still taken after SIGTERM, in milliseconds, while `/ready` answers 503: time for a load
+    /// balancer to see it
     #[arg(long, env = "BRAID_STOP_DELAY_MS", value_name = "MS", default_value_t = 0,
           value_parser = clap::value_parser!(u64).range(..=60_000))]
     stop_delay_ms: u64,

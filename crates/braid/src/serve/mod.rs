@@ -115,8 +115,8 @@ async fn start(args: &Args, connections: ConnectionLimits) -> Result<Started> {
     Ok(Started { app, listener, metrics, running, feed, sharing })
 }
 
-/// The signals that end the service. They are heard from before the first connection: one that comes while it starts ends it as well as
-/// one that comes later.
+/// The signals that end the service. They are heard from before the first connection: one that comes while it starts
+/// ends it as well as one that comes later.
 struct Stopping {
     interrupts: Signal,
     terminations: Signal,

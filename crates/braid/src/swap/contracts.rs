@@ -1,4 +1,5 @@
-//! Holding the tokens that a service names against their contracts: amounts are counted in the decimals of the chain, whatever a service says.
+//! Holding the tokens that a service names against their contracts: amounts are counted in the decimals of the chain,
+//! whatever a service says.
 
 use alloy::network::TransactionBuilder as _;
 use alloy::providers::Provider as _;

@@ -1,5 +1,6 @@
-//! `braid swap`: the whole way with a local key. What is signed is worked out here, not taken from the service's word: the receipt of the quote is
-//! verified, its order is held against what was asked, and approvals and transaction are encoded from that order.
+//! `braid swap`: the whole way with a local key. What is signed is worked out here, not taken from the service's word:
+//! the receipt of the quote is verified, its order is held against what was asked, and approvals and transaction are
+//! encoded from that order.
 
 mod ask;
 mod contracts;

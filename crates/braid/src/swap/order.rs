@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::quote::Quote;
 
-/// Returns the most that a purchase sells: what the answer says, which must be no more than the slippage adds to what the amount costs.
+/// Returns the most that a purchase sells: what the answer says, which must be no more than the slippage adds to what
+/// the amount costs.
 pub(super) fn most_sold(answer: &Value, slippage_bps: u16) -> Result<U256> {
     let units = |value: &Value| value.as_str().and_then(|text| text.parse::<U256>().ok());
     let maximum = units(&answer["estimated_inputs"][0]["maximum_amount"]);
@@ -19,8 +20,8 @@ pub(super) fn most_sold(answer: &Value, slippage_bps: u16) -> Result<U256> {
     Ok(maximum)
 }
 
-/// Checks that the order takes what is sold, pays the recipient, and accepts no less than the slippage allows of what the answer shows: of a
-/// purchase, no less than the amount.
+/// Checks that the order takes what is sold, pays the recipient, and accepts no less than the slippage allows of what
+/// the answer shows: of a purchase, no less than the amount.
 pub(super) fn check(
     quote: &Quote,
     receipted: &Value,

@@ -28,7 +28,8 @@ const POLL: Duration = Duration::from_millis(200);
 /// How long a service may take to come to a block that the node has.
 const CATCH_UP: Duration = Duration::from_secs(60);
 
-/// How many times the node's price of gas a service may offer: the dearest tier outlives blocks in which the price grows by an eighth each.
+/// How many times the node's price of gas a service may offer: the dearest tier outlives blocks in which the price
+/// grows by an eighth each.
 const MOST_TIMES_THE_PRICE: u128 = 20;
 
 sol! {
@@ -72,7 +73,8 @@ pub(super) fn approvals(quote: &Quote, by_permit2: bool) -> Result<Vec<Pending>>
     Ok(pending)
 }
 
-/// Sends an approval and waits for it, and for the service to see its block: what is built before would be simulated without it.
+/// Sends an approval and waits for it, and for the service to see its block: what is built before would be simulated
+/// without it.
 pub(super) async fn approve(chain: &Chain, api: &Api, from: Address, approval: Pending) -> Result<()> {
     let mut block = 0;
     for (to, data) in approval.calls {
@@ -144,7 +146,8 @@ fn apart(token: &Named, amount: U256, row: &Value) -> String {
     }
 }
 
-/// Returns what an account lost and gained of a token in a transaction's block, gas aside. Other transactions of the block count too.
+/// Returns what an account lost and gained of a token in a transaction's block, gas aside. Other transactions of the
+/// block count too.
 async fn moved(chain: &Chain, token: &Named, owner: Address, receipt: &TransactionReceipt) -> Result<(U256, U256)> {
     let block = receipt.block_number.ok_or_else(|| eyre!("the node's receipt names no block"))?;
     let before = balance(chain, token, owner, block.saturating_sub(1)).await?;

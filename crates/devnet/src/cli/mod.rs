@@ -19,7 +19,8 @@ pub(crate) enum Command {
     Chain(chain::ChainArgs),
     /// Starts the chain and the service on it, and stays until Ctrl-C.
     Demo(demo::Args),
-    /// Swaps on the running demo: quote, approve, build, sign, send, receipt; fails unless the amounts are equal to the wei.
+    /// Swaps on the running demo: quote, approve, build, sign, send, receipt; fails unless the amounts are equal to the
+    /// wei.
     Swap(swap::Args),
 }
 

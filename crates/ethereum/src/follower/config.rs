@@ -15,8 +15,8 @@ pub struct FollowerConfig {
     pub products: Vec<Product>,
     /// First block to search for announcements. By default the oldest factory's deployment, or 0 on a shorter chain.
     pub start_block: Option<u64>,
-    /// Fixed poll interval while no heads are pushed. By default 500 ms until the block time is known, then a quarter of it
-    /// within 250 ms and 3 s between two blocks, and 250 ms when the next one is expected.
+    /// Fixed poll interval while no heads are pushed. By default 500 ms until the block time is known, then a quarter
+    /// of it within 250 ms and 3 s between two blocks, and 250 ms when the next one is expected.
     pub poll_interval: Option<Duration>,
     /// Longest time without a pushed head before the head is polled.
     pub silence: Duration,
@@ -24,7 +24,8 @@ pub struct FollowerConfig {
     pub resubscribe_every: Duration,
     /// Depth of the deepest reorganisation that is rolled back and replayed, in blocks; a deeper one reads pools again.
     pub reorganisation_depth: usize,
-    /// Most blocks of a scan that finishes before the first market is published; a longer one goes on in the background.
+    /// Most blocks of a scan that finishes before the first market is published; a longer one goes on in the
+    /// background.
     pub scan_before_serving_blocks: u64,
     /// Whether a market that is served before its scan is done starts from our list of the largest mainnet pools.
     pub largest_pools_first: bool,
@@ -36,8 +37,8 @@ pub struct FollowerConfig {
     pub find_vaults: bool,
     /// First and longest pause after failures; each failure doubles it.
     pub backoff: (Duration, Duration),
-    /// Snapshot that a first market starts from: the pools that another search found. Every state is read from the node, and a
-    /// pool joins only if the chain confirms it.
+    /// Snapshot that a first market starts from: the pools that another search found. Every state is read from the
+    /// node, and a pool joins only if the chain confirms it.
     pub snapshot: Option<Arc<Snapshot>>,
 }
 

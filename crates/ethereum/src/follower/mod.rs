@@ -1,4 +1,5 @@
-//! Follows a node: finds pools, reads their states, applies every block, and recovers from reorganisations and failures.
+//! Follows a node: finds pools, reads their states, applies every block, and recovers from reorganisations and
+//! failures.
 
 mod config;
 mod run;
@@ -46,8 +47,8 @@ impl Follower {
         Self::spawn_with(node, config, None)
     }
 
-    /// Starts to follow a node with a store: its market is used once the node confirmed its block or showed where the chains
-    /// diverge, and every later market is stored.
+    /// Starts to follow a node with a store: its market is used once the node confirmed its block or showed where the
+    /// chains diverge, and every later market is stored.
     ///
     /// Must be called within a tokio runtime.
     pub fn spawn_with(

@@ -1,4 +1,5 @@
-//! The follower's loop: waits for a signal, brings the market to the head, publishes it, and tries again after failures.
+//! The follower's loop: waits for a signal, brings the market to the head, publishes it, and tries again after
+//! failures.
 
 use std::{
     sync::Arc,
@@ -147,8 +148,8 @@ impl Runner {
         self.sync.follow(head).await
     }
 
-    /// Returns whether the node's newest block is at the height of our market. This saves its header, 20 kB on mainnet, which is
-    /// read only every [`HEIGHTS_PER_HEADER`] polls.
+    /// Returns whether the node's newest block is at the height of our market. This saves its header, 20 kB on mainnet,
+    /// which is read only every [`HEIGHTS_PER_HEADER`] polls.
     async fn is_at_our_height(&mut self) -> Result<bool, FollowError> {
         let published = self.published.borrow().as_ref().map(|head| *head.block());
         let is_tip = |block: &Block| self.sync.tip().is_some_and(|tip| tip.block().hash == block.hash);

@@ -32,8 +32,8 @@ pub struct SyncStatus {
     pub phase: Phase,
     /// Height of the newest block that the node reported.
     pub node_block: Option<u64>,
-    /// When the node last confirmed the published market as its head, or led to a newer one. It stays recent on a chain without
-    /// new blocks, and ages while the node does not answer.
+    /// When the node last confirmed the published market as its head, or led to a newer one. It stays recent on a chain
+    /// without new blocks, and ages while the node does not answer.
     pub checked_at: Option<Instant>,
     /// Whether a node pushes its heads; otherwise they are polled.
     pub heads_pushed: bool,

@@ -40,7 +40,8 @@ impl Node {
         self.ask(Class::Quick, |member| self.block_of(member, number)).await
     }
 
-    /// Returns the blocks at several heights of the node's present chain, in one message; the first missing one ends the list.
+    /// Returns the blocks at several heights of the node's present chain, in one message; the first missing one ends
+    /// the list.
     pub async fn blocks_at(&self, numbers: impl IntoIterator<Item = u64>) -> Result<Vec<Block>, NodeError> {
         let requests: Vec<Request> = numbers.into_iter().map(header_at).collect();
         let requests = requests.as_slice();

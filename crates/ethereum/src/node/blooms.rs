@@ -1,7 +1,7 @@
 //! Checks lists of logs against the blooms of block headers. Pure.
 //!
-//! A header's bloom contains the emitters and topics of all its block's logs. A log that it excludes is not the block's; an
-//! empty list is suspicious if the bloom contains a topic that was asked for.
+//! A header's bloom contains the emitters and topics of all its block's logs. A log that it excludes is not the
+//! block's; an empty list is suspicious if the bloom contains a topic that was asked for.
 
 use std::collections::VecDeque;
 
@@ -13,8 +13,8 @@ use super::wire::{LogFilter, PlacedLog};
 /// Headers whose blooms are kept.
 const REMEMBERED: usize = 192;
 
-/// Blooms of the newest headers by block hash. A hash for which nodes returned different blooms has none, so that one node's
-/// false header cannot discredit the logs of others.
+/// Blooms of the newest headers by block hash. A hash for which nodes returned different blooms has none, so that one
+/// node's false header cannot discredit the logs of others.
 #[derive(Debug, Default)]
 pub(super) struct Blooms(VecDeque<(B256, Option<Box<Bloom>>)>);
 

@@ -1,5 +1,5 @@
-//! A connection to one node: sends requests and batches with a deadline, in sizes and at a rate that the node accepts, and
-//! connects again after a failure.
+//! A connection to one node: sends requests and batches with a deadline, in sizes and at a rate that the node accepts,
+//! and connects again after a failure.
 
 use std::time::Duration;
 
@@ -156,8 +156,8 @@ impl Connection {
         })
     }
 
-    /// Returns whether several requests were refused because they were sent together: if so, one of them succeeds alone. The
-    /// limit is remembered.
+    /// Returns whether several requests were refused because they were sent together: if so, one of them succeeds
+    /// alone. The limit is remembered.
     async fn is_too_much(&self, requests: &[Request], error: &NodeError) -> bool {
         if error.is_too_large() {
             return true;

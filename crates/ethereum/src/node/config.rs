@@ -11,8 +11,8 @@ pub struct NodeConfig {
     pub concurrency: usize,
     /// How often a request is made in all while failures are transient (429, 5xx, malformed answers).
     pub attempts: u32,
-    /// Shortest time after which a second node is asked because the first is slow, and the time while the first node's usual
-    /// speed is unknown.
+    /// Shortest time after which a second node is asked because the first is slow, and the time while the first node's
+    /// usual speed is unknown.
     pub hedge: (Duration, Duration),
     /// Interval at which several nodes are compared with each other.
     pub check_every: Duration,

@@ -60,8 +60,8 @@ impl Node {
         Self::connect_all(&[url], config).await
     }
 
-    /// Connects to several nodes that are asked as if they were one: the best first, others when it fails, lags, disagrees
-    /// with the rest, or is slow. Among equals their order decides.
+    /// Connects to several nodes that are asked as if they were one: the best first, others when it fails, lags,
+    /// disagrees with the rest, or is slow. Among equals their order decides.
     ///
     /// One that serves chain 1 is enough; the others are logged and tried again. Must be called within a tokio runtime.
     ///

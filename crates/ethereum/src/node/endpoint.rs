@@ -6,7 +6,8 @@ use alloy::transports::http::reqwest::Url;
 
 use crate::NodeError;
 
-/// The address of a node. `Display` and `Debug` show only scheme and host: paths, queries and user names contain API keys.
+/// The address of a node. `Display` and `Debug` show only scheme and host: paths, queries and user names contain API
+/// keys.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     address: Address,

@@ -1,9 +1,9 @@
 //! Asks several nodes as if they were one: the best first, another when it fails or is slow.
 //!
-//! State and logs are asked for by block hash, so that it does not matter which node answers. A question goes to the node with
-//! the best score, and to the next one if that node fails. If an answer takes longer than 95% of the node's answers, a second
-//! node is asked too and the first good answer counts. Such hedges are at most one in [`QUESTIONS_PER_HEDGE`] questions, with a
-//! few saved up.
+//! State and logs are asked for by block hash, so that it does not matter which node answers. A question goes to the
+//! node with the best score, and to the next one if that node fails. If an answer takes longer than 95% of the node's
+//! answers, a second node is asked too and the first good answer counts. Such hedges are at most one in
+//! [`QUESTIONS_PER_HEDGE`] questions, with a few saved up.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -77,8 +77,8 @@ impl Fleet {
         self.ranked().first().copied()
     }
 
-    /// Returns the nodes, best first. The leader stays first until another node is clearly better; among equals their order
-    /// decides.
+    /// Returns the nodes, best first. The leader stays first until another node is clearly better; among equals their
+    /// order decides.
     pub(super) fn ranked(&self) -> Vec<&Member> {
         if let [only] = self.members.as_slice() {
             return vec![only];

@@ -81,8 +81,8 @@ impl Gate {
         }
     }
 
-    /// Waits until a message of so many calls may be sent; `None` if a request that is not background would wait longer than
-    /// `longest`.
+    /// Waits until a message of so many calls may be sent; `None` if a request that is not background would wait longer
+    /// than `longest`.
     pub(super) async fn enter(&self, calls: usize, longest: Duration) -> Option<Permits<'_>> {
         let since = Instant::now();
         let urgency = URGENCY.try_with(|urgency| *urgency).unwrap_or_default();

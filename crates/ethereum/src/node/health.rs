@@ -237,8 +237,8 @@ impl Health {
         self.rests_until.is_some_and(|until| now < until)
     }
 
-    /// Returns the score, 0 to 100: failures cost up to 60, latency up to 30, and a fault caps the rest. A failing node whose
-    /// rest is over is tried again, uncapped.
+    /// Returns the score, 0 to 100: failures cost up to 60, latency up to 30, and a fault caps the rest. A failing node
+    /// whose rest is over is tried again, uncapped.
     pub(super) fn score(&self, now: Instant) -> u8 {
         let median = self.latencies.iter().filter_map(|latencies| latencies.percentile(50)).max().unwrap_or_default();
         let slow = (median.as_secs_f64() * 15.0).min(30.0);

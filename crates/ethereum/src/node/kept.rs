@@ -25,8 +25,8 @@ pub struct KeptLimits {
 }
 
 impl Node {
-    /// Starts from the limits that a data directory holds of these nodes, and stores changes there while anything holds the
-    /// nodes. Must be called within a tokio runtime.
+    /// Starts from the limits that a data directory holds of these nodes, and stores changes there while anything holds
+    /// the nodes. Must be called within a tokio runtime.
     pub fn keep_limits_in(&self, dir: &Path) -> KeptLimits {
         let kept = node_limits::load(dir, now_s()).unwrap_or_else(|error| {
             tracing::warn!(%error, "the stored limits of nodes cannot be read: they are learnt again");

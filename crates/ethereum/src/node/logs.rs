@@ -1,5 +1,5 @@
-//! Reads the logs of blocks, and checks them against the blocks' blooms; a list that contradicts its bloom is checked against
-//! the receipts.
+//! Reads the logs of blocks, and checks them against the blocks' blooms; a list that contradicts its bloom is checked
+//! against the receipts.
 
 use alloy::{primitives::U64, rpc::types::Log as RpcLog};
 use braid_primitives::Block;
@@ -32,8 +32,8 @@ pub struct BlockLogs {
 impl Node {
     /// Returns the logs of one block by hash and, if `fees`, the fee history up to it, in one message.
     ///
-    /// Some nodes answer an unknown hash with no logs; so the block's transaction count is asked for too, which is null then.
-    /// If the block's header was seen, the logs are checked against its bloom.
+    /// Some nodes answer an unknown hash with no logs; so the block's transaction count is asked for too, which is null
+    /// then. If the block's header was seen, the logs are checked against its bloom.
     ///
     /// # Errors
     /// [`NodeError::UnknownBlock`] when no node has the block, [`NodeError::MissingLogs`] when logs were left out.
@@ -42,7 +42,8 @@ impl Node {
         all.pop().ok_or(NodeError::UnknownBlock { hash: block.hash })
     }
 
-    /// Returns the logs of several blocks, each as [`Node::block_logs`] does; the fee history is that up to the last block.
+    /// Returns the logs of several blocks, each as [`Node::block_logs`] does; the fee history is that up to the last
+    /// block.
     ///
     /// # Errors
     /// As [`Node::block_logs`].
@@ -56,7 +57,8 @@ impl Node {
         self.ask(Class::Heavy, |member| self.logs_of(member, blocks, filter, fees)).await
     }
 
-    /// Reads the logs of blocks from one node: from its logs, or from receipts if it gives logs only of named contracts.
+    /// Reads the logs of blocks from one node: from its logs, or from receipts if it gives logs only of named
+    /// contracts.
     async fn logs_of(
         &self,
         member: &Member,

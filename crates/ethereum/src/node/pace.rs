@@ -38,8 +38,8 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from
 /// Longest pause that a node can ask for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 
-/// A token bucket whose rate is learnt from refusals. A message takes a unit per call, and may leave a debt; the less urgent it
-/// is, the fuller the bucket must be.
+/// A token bucket whose rate is learnt from refusals. A message takes a unit per call, and may leave a debt; the less
+/// urgent it is, the fuller the bucket must be.
 #[derive(Debug)]
 pub(super) struct Pace {
     /// Calls a second; `None` before the first refusal.
@@ -122,7 +122,8 @@ impl Pace {
         self.forget_before(now);
     }
 
-    /// Notes a rate limit on a message; `retry_after` is the pause that the node asked for. Returns whether it is the first.
+    /// Notes a rate limit on a message; `retry_after` is the pause that the node asked for. Returns whether it is the
+    /// first.
     pub(super) fn refused(&mut self, sent_at: Instant, retry_after: Option<Duration>, now: Instant) -> bool {
         if self.refused_at.is_some_and(|at| sent_at <= at) {
             // Of the same burst as the last one.

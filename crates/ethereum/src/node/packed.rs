@@ -1,7 +1,7 @@
 //! Encodes many calls as one in the lens's packed form, which takes a tenth of Multicall3's bytes. Pure.
 //!
-//! ABI encoding pads everything to words, and JSON doubles it: four bytes of calldata with an answer of one byte take 700
-//! characters through Multicall3. The packed form lists each contract once, and omits leading zeros of words;
+//! ABI encoding pads everything to words, and JSON doubles it: four bytes of calldata with an answer of one byte take
+//! 700 characters through Multicall3. The packed form lists each contract once, and omits leading zeros of words;
 //! `contracts/lens/Lens.sol` describes it.
 
 use std::collections::HashMap;

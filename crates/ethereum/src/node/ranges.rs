@@ -27,8 +27,8 @@ const COMFORTABLE_TIME: Duration = Duration::from_secs(4);
 const TIMEOUTS_IN_A_ROW: u32 = 3;
 
 impl Node {
-    /// Returns the logs of a range of blocks of the node's present chain, both ends included, in the order of the chain. Learns
-    /// how many blocks a node accepts at once.
+    /// Returns the logs of a range of blocks of the node's present chain, both ends included, in the order of the
+    /// chain. Learns how many blocks a node accepts at once.
     ///
     /// # Errors
     /// [`NodeError`]; [`NodeError::Pruned`] if no node has logs this old.
@@ -41,7 +41,8 @@ impl Node {
         self.ask(Class::Heavy, |member| member.logs_between(from_block, to_block, filter)).await
     }
 
-    /// Returns how many blocks a range that starts at `from` may have, and whether several ranges may be asked for at once.
+    /// Returns how many blocks a range that starts at `from` may have, and whether several ranges may be asked for at
+    /// once.
     pub(crate) fn range_blocks(&self, from: u64, filter: &LogFilter) -> (u64, bool) {
         let ranked = self.inner.fleet.ranked();
         let has = |member: &&Member| member.connection.limits.lock().first_logs <= from;

@@ -32,10 +32,11 @@ const SMALL_AGGREGATE: usize = 250;
 impl Node {
     /// Makes calls at a block, by hash, and returns their answers in order; a call that fails is `None`.
     ///
-    /// Calls are aggregated, through the lens if the node supports code overrides, through Multicall3 otherwise, and cut by
-    /// number and size; several aggregates are under way at once. If an aggregate fails as a whole its parts are tried, down to
-    /// single calls. A call that burns all gas starves the calls after it, so a call that failed in an aggregate is made again
-    /// alone before it counts as failed. A call to an address without code succeeds with an empty answer, as on the chain.
+    /// Calls are aggregated, through the lens if the node supports code overrides, through Multicall3 otherwise, and
+    /// cut by number and size; several aggregates are under way at once. If an aggregate fails as a whole its parts are
+    /// tried, down to single calls. A call that burns all gas starves the calls after it, so a call that failed in an
+    /// aggregate is made again alone before it counts as failed. A call to an address without code succeeds with an
+    /// empty answer, as on the chain.
     ///
     /// # Errors
     /// [`NodeError`] when the node does not answer, or does not know the block.
@@ -148,8 +149,8 @@ impl Node {
         Ok(answers)
     }
 
-    /// Reads a chunk of calls as one aggregate; if that fails, its parts side by side. Returns also whether they were answered
-    /// as one aggregate.
+    /// Reads a chunk of calls as one aggregate; if that fails, its parts side by side. Returns also whether they were
+    /// answered as one aggregate.
     fn read_chunk<'a>(
         &'a self,
         block_hash: B256,

@@ -1,4 +1,5 @@
-//! Reads logs from the receipts of blocks: if a node's list of logs is in doubt, or if it gives logs only of named contracts.
+//! Reads logs from the receipts of blocks: if a node's list of logs is in doubt, or if it gives logs only of named
+//! contracts.
 
 use alloy::rpc::types::Log as RpcLog;
 use braid_primitives::Block;

@@ -1,5 +1,5 @@
-//! Reads limits from a node's refusals. Pure. Every provider words them differently: a number counts only if it can be nothing
-//! but the limit; otherwise the limit is found by halving.
+//! Reads limits from a node's refusals. Pure. Every provider words them differently: a number counts only if it can be
+//! nothing but the limit; otherwise the limit is found by halving.
 
 /// A number in a message, and the text before and after it.
 struct Quantity<'a> {
@@ -45,8 +45,8 @@ pub(super) fn gas(message: &str) -> Option<u64> {
     message.contains("gas").then(|| quantities(&message).into_iter().map(|q| q.value).find(plausible)).flatten()
 }
 
-/// Returns the numbers of a text in lower case: hexadecimal, decimal with or without commas, or in thousands (`2k`). Skips
-/// numbers inside words and addresses, and error codes.
+/// Returns the numbers of a text in lower case: hexadecimal, decimal with or without commas, or in thousands (`2k`).
+/// Skips numbers inside words and addresses, and error codes.
 fn quantities(text: &str) -> Vec<Quantity<'_>> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();

@@ -1,4 +1,5 @@
-//! Learns the largest size that a node accepts: blocks of a range, requests or bytes of a message, calls of an aggregate. Pure.
+//! Learns the largest size that a node accepts: blocks of a range, requests or bytes of a message, calls of an
+//! aggregate. Pure.
 
 use braid_store::node_limits::Limit;
 
@@ -10,10 +11,10 @@ const PATIENCE_STATED: u32 = 1_024;
 
 /// The largest size that a node is known to accept.
 ///
-/// Nodes limit ranges, results, sizes and time in ways that only a refusal shows. A refusal halves the size, or sets it to the
-/// limit that it states. Answers double it again, but never to a refused size: the middle between the largest answered and
-/// the smallest refused size is tried, until they differ by less than an eighth. A refused size is tried again after ever more
-/// answers, because some limits depend on the contents of a range.
+/// Nodes limit ranges, results, sizes and time in ways that only a refusal shows. A refusal halves the size, or sets it
+/// to the limit that it states. Answers double it again, but never to a refused size: the middle between the largest
+/// answered and the smallest refused size is tried, until they differ by less than an eighth. A refused size is tried
+/// again after ever more answers, because some limits depend on the contents of a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     now: u64,
@@ -91,7 +92,8 @@ impl Size {
         }
     }
 
-    /// Notes that a request of some size was refused; `stated` is the limit in the refusal. Returns whether that is news.
+    /// Notes that a request of some size was refused; `stated` is the limit in the refusal. Returns whether that is
+    /// news.
     pub(super) fn refused(&mut self, size: u64, stated: Option<u64>) -> bool {
         if size > self.now {
             // Sent before the limit was known.

@@ -1,8 +1,8 @@
 //! Reads accounts and storage words at a block, many in one message, for simulations on forked state.
 //!
-//! If the node supports code overrides, up to [`VALUES_PER_CALL`] accounts are one `eth_call` and as many words are another:
-//! code that is put at a contract returns the words of its storage. Any other node is asked for one value per call, many calls
-//! per message.
+//! If the node supports code overrides, up to [`VALUES_PER_CALL`] accounts are one `eth_call` and as many words are
+//! another: code that is put at a contract returns the words of its storage. Any other node is asked for one value per
+//! call, many calls per message.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,8 @@ const WORDS: Bytes = bytes!("5f5b3681101560145780355481526020016001565b365ff3");
 
 /// Code that returns two words for each address in the calldata: its ether, and the hash of its code.
 ///
-/// `i = 0; while i < calldatasize { memory[2 i] = balance(calldata[i]); memory[2 i + 32] = extcodehash(calldata[i]); i += 32 }`
+/// `i = 0; while i < calldatasize { memory[2 i] = balance(calldata[i]); memory[2 i + 32] = extcodehash(calldata[i]); i
+/// += 32 }`
 const ACCOUNTS: Bytes = bytes!("5f5b36811015602157803580318260011b523f8160011b602001526020016001565b3660011b5ff3");
 
 /// Address at which [`ACCOUNTS`] runs: the last 20 bytes of the Keccak hash of `braid accounts`, where no contract is.
@@ -69,7 +70,8 @@ pub struct KnownCode {
 pub struct AccountState {
     /// Ether, in wei.
     pub balance_wei: U256,
-    /// Transactions sent, or contracts created; from a node with code overrides 0 for an empty account and 1 for others.
+    /// Transactions sent, or contracts created; from a node with code overrides 0 for an empty account and 1 for
+    /// others.
     pub nonce: u64,
     /// Runtime code, empty for an account without; `None` if it is the known one.
     pub code: Option<Bytes>,

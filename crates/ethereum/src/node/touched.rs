@@ -1,7 +1,8 @@
-//! Lists the accounts and storage words that calls touch, with `eth_createAccessList`, so that all of them can be read at once.
+//! Lists the accounts and storage words that calls touch, with `eth_createAccessList`, so that all of them can be read
+//! at once.
 //!
-//! Most nodes accept state overrides in such a call, as in `eth_call`: ether of the sender, storage words, code. Without them a
-//! swap for which nobody has the balance would end before it touches anything.
+//! Most nodes accept state overrides in such a call, as in `eth_call`: ether of the sender, storage words, code.
+//! Without them a swap for which nobody has the balance would end before it touches anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,8 +70,8 @@ struct Item {
 }
 
 impl Node {
-    /// Lists what calls touch in the state after a block, in one message; `None` if the node does not support it, which is
-    /// remembered.
+    /// Lists what calls touch in the state after a block, in one message; `None` if the node does not support it, which
+    /// is remembered.
     ///
     /// # Errors
     /// [`NodeError`] when the node does not answer.

@@ -1,5 +1,5 @@
-//! Compares nodes with each other, for lag, other blocks at the same height and missing logs; and takes the heads that a node
-//! pushes.
+//! Compares nodes with each other, for lag, other blocks at the same height and missing logs; and takes the heads that
+//! a node pushes.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -84,7 +84,8 @@ impl Node {
         answered.filter(|(_, block)| block.hash == right).collect()
     }
 
-    /// Compares the nodes' logs of a block: a log that one node has, and that fits the block's bloom, is missing at the others.
+    /// Compares the nodes' logs of a block: a log that one node has, and that fits the block's bloom, is missing at the
+    /// others.
     async fn compare_logs(&self, agreeing: &[(&Member, Block)]) {
         let Some(filter) = self.inner.filter.lock().clone() else { return };
         let logs = agreeing
@@ -149,8 +150,8 @@ impl Node {
     }
 }
 
-/// Returns the height that lag is measured from: of three nodes or more the second highest, so that one node that invents
-/// blocks does not decide; of two the higher one.
+/// Returns the height that lag is measured from: of three nodes or more the second highest, so that one node that
+/// invents blocks does not decide; of two the higher one.
 fn reference_height(heads: &[Option<u64>]) -> Option<u64> {
     let mut heights: Vec<u64> = heads.iter().flatten().copied().collect();
     heights.sort_unstable_by(|a, b| b.cmp(a));

@@ -110,8 +110,8 @@ impl Synchronizer {
     }
 }
 
-/// Returns how many pools to read next between two blocks, from the time of the last read: as many as fit, at most twice as
-/// many.
+/// Returns how many pools to read next between two blocks, from the time of the last read: as many as fit, at most
+/// twice as many.
 fn next_between_blocks(read: usize, took: Duration, longest: Duration) -> usize {
     let fitting = longest.as_millis().saturating_mul(read as u128) / took.as_millis().max(1);
     let next = usize::try_from(fitting).unwrap_or(usize::MAX).clamp(read / 2, read * 2);

@@ -128,7 +128,8 @@ impl Synchronizer {
         Ok(())
     }
 
-    /// Builds a market of pools that are read at a head. The kept history ends at the block `common` with the head's chain.
+    /// Builds a market of pools that are read at a head. The kept history ends at the block `common` with the head's
+    /// chain.
     pub(super) async fn read_all(
         &mut self,
         head: Block,

@@ -14,8 +14,8 @@ impl Synchronizer {
         }
     }
 
-    /// Checks after a search that it found the announcements of our list of pools. If it did not, the node lacks the logs of those
-    /// blocks, whatever it answered.
+    /// Checks after a search that it found the announcements of our list of pools. If it did not, the node lacks the
+    /// logs of those blocks, whatever it answered.
     pub(super) fn check_history(&self) {
         if self.config.start_block.is_some() || !self.config.largest_pools_first {
             return;

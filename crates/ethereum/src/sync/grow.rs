@@ -15,7 +15,8 @@ const ENTRIES_AT_ONCE: u64 = 2_000;
 type ProductList = (Product, &'static dyn PoolList);
 
 impl Synchronizer {
-    /// Reads new entries of some lists at a block. Adds the pools to those that wait to be read, and returns their keys.
+    /// Reads new entries of some lists at a block. Adds the pools to those that wait to be read, and returns their
+    /// keys.
     ///
     /// A contract without a plausible answer adds nothing; it is asked again when it emits a log.
     pub(super) async fn read_lists(
@@ -73,7 +74,8 @@ impl Synchronizer {
         Ok(found)
     }
 
-    /// Asks lists to describe their entries. An entry without a plausible description is a pool without coins, with the reason.
+    /// Asks lists to describe their entries. An entry without a plausible description is a pool without coins, with the
+    /// reason.
     async fn describe(
         &self,
         entries: &[(ProductList, Address)],

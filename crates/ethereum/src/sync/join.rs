@@ -1,4 +1,5 @@
-//! Reads pools for a market: states first, then the tokens of the pools that these states do not exclude, all at one block.
+//! Reads pools for a market: states first, then the tokens of the pools that these states do not exclude, all at one
+//! block.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -36,8 +37,8 @@ impl Joined {
 }
 
 impl Synchronizer {
-    /// Reads pools as [`Self::join`] does, after a market: a pool of it that would be excluded is read once more. A node that
-    /// makes its next block may mix the states of two blocks, which then contradict each other.
+    /// Reads pools as [`Self::join`] does, after a market: a pool of it that would be excluded is read once more. A
+    /// node that makes its next block may mix the states of two blocks, which then contradict each other.
     pub(super) async fn join_with_retry(
         &mut self,
         keys: &BTreeSet<PoolKey>,
@@ -130,8 +131,8 @@ impl Synchronizer {
                 Proof::Refuted => {
                     refuted.insert(pool.key);
                 }
-                // Without confirmations, the announcement is looked up. A factory that is not there cannot refute the pool: a sample of
-                // announcements was looked up when the snapshot was checked.
+                // Without confirmations, the announcement is looked up. A factory that is not there cannot refute the
+                // pool: a sample of announcements was looked up when the snapshot was checked.
                 Proof::None if pool.product.confirmations(&pool).is_empty() => unasked.push((pool.key, announced_at)),
                 Proof::None | Proof::Given => self.known.prove(pool),
             }
@@ -154,8 +155,8 @@ impl Synchronizer {
         Ok(refuted)
     }
 
-    /// Asks for coins that the announcements of these pools do not name. Without an answer the pool keeps too few coins, and is
-    /// excluded.
+    /// Asks for coins that the announcements of these pools do not name. Without an answer the pool keeps too few
+    /// coins, and is excluded.
     async fn name_coins(&mut self, keys: &BTreeSet<PoolKey>, block_hash: B256) -> Result<(), FollowError> {
         let unnamed = |key: &PoolKey| {
             let pool = self.known.get(*key)?;
@@ -174,8 +175,9 @@ impl Synchronizer {
         Ok(())
     }
 
-    /// Builds the market of a block: `base` with some pools changed and others read, without excluded pools. A pool that could not
-    /// be read and was not excluded before waits to be read once more, since a node that makes blocks may mix the states of two.
+    /// Builds the market of a block: `base` with some pools changed and others read, without excluded pools. A pool
+    /// that could not be read and was not excluded before waits to be read once more, since a node that makes blocks
+    /// may mix the states of two.
     pub(super) fn build_market(
         &mut self,
         base: &Market,

@@ -56,8 +56,8 @@ impl Synchronizer {
         (self.config.reorganisation_depth as u64).saturating_mul(2)
     }
 
-    /// Applies the blocks from the tip to a head one by one. Returns false, and changes nothing, if the head does not descend from
-    /// the tip.
+    /// Applies the blocks from the tip to a head one by one. Returns false, and changes nothing, if the head does not
+    /// descend from the tip.
     async fn apply_path(&mut self, tip: &Block, head: &Block) -> Result<bool, FollowError> {
         let path = self.node.blocks_at(tip.number..=head.number).await?;
         check_path(&path, head)?;
@@ -68,8 +68,8 @@ impl Synchronizer {
         Ok(true)
     }
 
-    /// Returns the newest block up to a height whose market is kept and that the node's chain still has. Catching up leaves gaps
-    /// between kept markets.
+    /// Returns the newest block up to a height whose market is kept and that the node's chain still has. Catching up
+    /// leaves gaps between kept markets.
     async fn newest_kept(&self, height: u64) -> Result<Option<Block>, FollowError> {
         for kept in self.history.blocks_up_to(height).chunks(KEPT_PER_MESSAGE) {
             let now = self.node.blocks_at(kept.iter().rev().map(|block| block.number)).await?;
@@ -80,8 +80,8 @@ impl Synchronizer {
         Ok(None)
     }
 
-    /// Makes the market of an older block the tip. Drops what later blocks announced; older pools that joined later are read
-    /// again.
+    /// Makes the market of an older block the tip. Drops what later blocks announced; older pools that joined later are
+    /// read again.
     fn roll_back_to(&mut self, ancestor: B256, tip: &Block) {
         if ancestor == tip.hash || !self.history.roll_back_to(ancestor) {
             return;
@@ -100,8 +100,8 @@ impl Synchronizer {
         self.status.send_modify(|status| status.reorganisations += 1);
     }
 
-    /// Builds the market after a reorganisation deeper than markets are kept: drops what the replaced blocks announced, searches the
-    /// new ones, and reads every state that may differ.
+    /// Builds the market after a reorganisation deeper than markets are kept: drops what the replaced blocks announced,
+    /// searches the new ones, and reads every state that may differ.
     pub(super) async fn restart(&mut self, head: Block) -> Result<(), FollowError> {
         self.node.check_chain().await?;
         let Some(common) = self.common_anchor(head.number).await? else {
@@ -130,8 +130,8 @@ impl Synchronizer {
         self.read_all(head, Some(common), all).await
     }
 
-    /// Brings a market from block `from` to the head at once: finds the pools that the blocks between changed, and reads them. The
-    /// pools in `touched` are not right as of `from`, and are read too.
+    /// Brings a market from block `from` to the head at once: finds the pools that the blocks between changed, and
+    /// reads them. The pools in `touched` are not right as of `from`, and are read too.
     async fn catch_up(
         &mut self,
         base: &Market,

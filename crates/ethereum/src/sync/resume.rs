@@ -11,8 +11,8 @@ use super::{background::Background, journal::Journal, synchronizer::Synchronizer
 use crate::{lists::Lists, rules::denied, spans::Spans};
 
 impl Synchronizer {
-    /// Stores every later market, and starts from the content of the store. Nothing of it is published before the node was asked
-    /// about its block.
+    /// Stores every later market, and starts from the content of the store. Nothing of it is published before the node
+    /// was asked about its block.
     pub(crate) fn keep_in(&mut self, store: Arc<MarketStore>, saved: Option<Saved>) {
         self.store = Some(store);
         if let Some(saved) = saved {
@@ -74,8 +74,8 @@ impl Synchronizer {
         }
     }
 
-    /// Returns the newest market, and the pools in which it may differ from the state at an older block; `None` if that is not
-    /// known.
+    /// Returns the newest market, and the pools in which it may differ from the state at an older block; `None` if that
+    /// is not known.
     pub(super) fn touched_above(&self, common: u64) -> Option<(Arc<Market>, BTreeSet<PoolKey>)> {
         let journal = self.journal.as_ref()?;
         let (tip, oldest) = (self.history.tip()?, self.history.oldest_market()?);

@@ -110,7 +110,8 @@ impl Synchronizer {
         self.pending.len() + self.known.lists.due().len()
     }
 
-    /// Returns whether pools or lists wait to be read between two blocks. Lists are read only after the tip was published.
+    /// Returns whether pools or lists wait to be read between two blocks. Lists are read only after the tip was
+    /// published.
     pub(crate) fn has_pending(&self) -> bool {
         let lists = !self.unpublished && !self.known.lists.due().is_empty();
         (!self.pending.is_empty() || lists) && self.tip().is_some()

@@ -1,6 +1,7 @@
 //! What the proxy and plain tokens cost apart from accounts and storage, in gas units.
 //!
-//! Measured: `tests/it/random_routes.rs` holds the model to the receipts of hundreds of transactions on the local chain.
+//! Measured: `tests/it/random_routes.rs` holds the model to the receipts of hundreds of transactions on the local
+//! chain.
 
 /// Entering, decoding and leaving: what every order pays.
 pub(super) const CALL: u64 = 7_100;
@@ -26,7 +27,8 @@ pub(super) const TRANSFER_FROM: u64 = 3_316;
 pub(super) const ALLOWANCE: u64 = 5_200;
 /// `balanceOf`.
 pub(super) const BALANCE_OF: u64 = 541;
-/// Ether that a pool sends to the proxy: as much as the first transfer of a token to it, which is what pools' own gas takes it for.
+/// Ether that a pool sends to the proxy: as much as the first transfer of a token to it, which is what pools' own gas
+/// takes it for.
 pub(super) const ETHER_IN: u64 = 32_369;
 /// A call with value to an account that exists.
 pub(super) const SEND_ETHER: u64 = 6_900;

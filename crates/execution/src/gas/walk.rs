@@ -162,8 +162,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Returns the input that a signature moves to the first step's pool and not to the proxy: the only one that is not ether, spent whole
-    /// by a first step that takes it so.
+    /// Returns the input that a signature moves to the first step's pool and not to the proxy: the only one that is not
+    /// ether, spent whole by a first step that takes it so.
     fn goes_straight(&self, legs: &[Leg], program: &Program) -> Option<Address> {
         let mut inputs = self.order.erc20_inputs();
         let only = inputs.next().filter(|_| inputs.next().is_none())?.token;
@@ -263,8 +263,8 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The proxy's allowance: for exactly what is taken, and used up; but by a token that lets the spender take without one it is left as it is,
-    /// and was left so before.
+    /// The proxy's allowance: for exactly what is taken, and used up; but by a token that lets the spender take without
+    /// one it is left as it is, and was left so before.
     fn allow(&mut self, token: Address, spender: Address) {
         self.meter.work(costs::ALLOWANCE);
         let allowance = (token, self.proxy, spender);

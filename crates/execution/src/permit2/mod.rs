@@ -1,8 +1,9 @@
 //! Permit2: the typed data that binds an order and its program, and the checks on its signature.
 //!
-//! The message is Permit2's `permitWitnessTransferFrom` in its signature form: the permitted tokens are the order's ERC-20
-//! inputs, the spender is the proxy, and the witness holds every field of the order, who may send it and the hash of the program
-//! (`docs/internals/program.md`, section 5). A signature therefore allows this outcome and no other, and nobody else can use it.
+//! The message is Permit2's `permitWitnessTransferFrom` in its signature form: the permitted tokens are the order's
+//! ERC-20 inputs, the spender is the proxy, and the witness holds every field of the order, who may send it and the
+//! hash of the program (`docs/internals/program.md`, section 5). A signature therefore allows this outcome and no
+//! other, and nobody else can use it.
 
 mod nonce;
 mod permit;

@@ -20,16 +20,18 @@ pub const WORDS: u8 = 4;
 
 /// Returns the nonce of a quote in a word of its own: keccak over the quote's id.
 ///
-/// Deterministic, and different for every quote; 248 bits of it pick a word of the bitmap, so that two nonces meet in one word
-/// only by design of an attacker against himself. The first use of a word costs its owner about 17,100 gas more than any later one.
+/// Deterministic, and different for every quote; 248 bits of it pick a word of the bitmap, so that two nonces meet in
+/// one word only by design of an attacker against himself. The first use of a word costs its owner about 17,100 gas
+/// more than any later one.
 pub fn fresh_nonce(quote_id: &[u8; 16]) -> U256 {
     keccak256([DOMAIN, quote_id].concat()).into()
 }
 
-/// Returns the nonce that a quote tries first in one of the words that all quotes of an owner share, `word` of [`WORDS`].
+/// Returns the nonce that a quote tries first in one of the words that all quotes of an owner share, `word` of
+/// [`WORDS`].
 ///
-/// The word is the same for every quote, and apart from those of other services; the bit is the quote's own, so that two
-/// services that know nothing of each other seldom meet. Should it be used already, take [`unused_nonce`].
+/// The word is the same for every quote, and apart from those of other services; the bit is the quote's own, so that
+/// two services that know nothing of each other seldom meet. Should it be used already, take [`unused_nonce`].
 pub fn shared_nonce(quote_id: &[u8; 16], word: u8) -> U256 {
     let place = U256::from_be_bytes(keccak256([DOMAIN, &[word]].concat()).0);
     (place >> 8 << 8) | U256::from(fresh_nonce(quote_id).byte(0))
@@ -45,8 +47,8 @@ pub fn nonce_is_used(bitmap: U256, nonce: U256) -> bool {
     bitmap.bit(usize::from(nonce.byte(0)))
 }
 
-/// Returns the first nonce at or after `nonce`, within its word of the bitmap, that was not used and that nobody else was `given`; `None`
-/// where there is none in the word.
+/// Returns the first nonce at or after `nonce`, within its word of the bitmap, that was not used and that nobody else
+/// was `given`; `None` where there is none in the word.
 pub fn unused_nonce(bitmap: U256, nonce: U256, given: impl Fn(U256) -> bool) -> Option<U256> {
     let first = nonce.byte(0);
     let word = nonce >> 8 << 8;

@@ -11,8 +11,8 @@ use super::steps::ProgramStep;
 use crate::Order;
 use crate::order::MAX_AMOUNT;
 
-/// Checks that the proxy would spend on every step what the route says, would have of every output what the route says, and nothing else
-/// besides unspent inputs.
+/// Checks that the proxy would spend on every step what the route says, would have of every output what the route says,
+/// and nothing else besides unspent inputs.
 ///
 /// # Errors
 /// [`EncodeError`] with the first difference.

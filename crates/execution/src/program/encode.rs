@@ -13,9 +13,9 @@ use crate::order::MAX_TOKENS;
 
 /// Returns the program of a route for an order.
 ///
-/// `route` is what was solved on `market` for the order's inputs after a partner fee on inputs; its `amounts_out` are before a
-/// partner fee on outputs. The proxy's ledger is replayed with the route's amounts: a program is only returned if it spends and
-/// leaves exactly what the route says.
+/// `route` is what was solved on `market` for the order's inputs after a partner fee on inputs; its `amounts_out` are
+/// before a partner fee on outputs. The proxy's ledger is replayed with the route's amounts: a program is only returned
+/// if it spends and leaves exactly what the route says.
 ///
 /// # Errors
 /// [`EncodeError`] when the order would be refused or the route is not one that the proxy runs as stated.
@@ -43,7 +43,8 @@ pub fn encode_program(market: &Market, route: &Route, order: &Order) -> Result<P
     Ok(Program { bytes: bytes.into(), steps, path })
 }
 
-/// Returns the program that buys exactly the order's output along a route's chain of pools, for at most the order's input.
+/// Returns the program that buys exactly the order's output along a route's chain of pools, for at most the order's
+/// input.
 ///
 /// `route` has the amounts of that purchase. `None` where it is no chain of pools that their factories vouch for.
 ///

@@ -11,9 +11,10 @@ use crate::Order;
 /// Returns the steps in the order in which the proxy runs them, with their destinations.
 ///
 /// A step is prepaid when it is the only one that spends its token, one step alone makes that token, the order has
-/// neither to sell nor to buy of it, and its pool can be paid in advance. Such a step moves up to directly after
-/// the one that pays it. That changes no amount: nothing between the two touches its token, and what spends its output comes later still.
-/// Where the step before is the wrapping of ether, it is left out, and the step that it feeds spends the ether.
+/// neither to sell nor to buy of it, and its pool can be paid in advance. Such a step moves up to directly after the
+/// one that pays it. That changes no amount: nothing between the two touches its token, and what spends its output
+/// comes later still. Where the step before is the wrapping of ether, it is left out, and the step that it feeds spends
+/// the ether.
 pub(super) fn arrange(order: &Order, legs: &[Leg]) -> Vec<ProgramStep> {
     let fed: Vec<Option<usize>> = (0..legs.len()).map(|at| fed_step(order, legs, at)).collect();
     let mut steps = Vec::with_capacity(legs.len());
@@ -40,7 +41,8 @@ pub(super) fn arrange(order: &Order, legs: &[Leg]) -> Vec<ProgramStep> {
     steps
 }
 
-/// Returns the step that this one alone feeds: one whose pool it can pay in advance, or, if this one wraps ether, one that can do so by itself.
+/// Returns the step that this one alone feeds: one whose pool it can pay in advance, or, if this one wraps ether, one
+/// that can do so by itself.
 fn fed_step(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
     let leg = legs.get(at)?;
     let wraps = leg.code.opcode == WRAP_OPCODE;
@@ -61,7 +63,8 @@ fn fed_step(order: &Order, legs: &[Leg], at: usize) -> Option<usize> {
     (alone && met_once && next.step.share == 0 && able).then_some(fed)
 }
 
-/// Picks the recipient, where the output is final and whole; else the proxy. Ether passes through the proxy, which counts it.
+/// Picks the recipient, where the output is final and whole; else the proxy. Ether passes through the proxy, which
+/// counts it.
 fn final_destination(order: &Order, legs: &[Leg], leg: &Leg) -> Destination {
     let is_output = order.outputs.iter().any(|output| output.token == leg.token_out);
     let is_spent = legs.iter().any(|other| other.token_in == leg.token_out);

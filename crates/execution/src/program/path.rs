@@ -1,4 +1,5 @@
-//! Paths: the form of a program that is one chain of pools which their factories vouch for (`docs/internals/program.md`, section 6).
+//! Paths: the form of a program that is one chain of pools which their factories vouch for
+//! (`docs/internals/program.md`, section 6).
 
 use braid_primitives::{Address, Bytes, NATIVE_ETHER, WETH};
 use braid_protocols::lido::STETH;
@@ -13,8 +14,9 @@ const SELL: u8 = 0xff;
 /// The fee of every pair that a path can name, in millionths.
 const PAIR_FEE_BPS: [u8; 2] = 30u16.to_be_bytes();
 
-/// Returns the path that does what the steps do, if there is one: one input, one output, no partner, and each step spends all of what the one
-/// before paid, in pools that their factories vouch for; ether is wrapped before the first and unwrapped after the last.
+/// Returns the path that does what the steps do, if there is one: one input, one output, no partner, and each step
+/// spends all of what the one before paid, in pools that their factories vouch for; ether is wrapped before the first
+/// and unwrapped after the last.
 pub(super) fn encode(order: &Order, legs: &[Leg], steps: &[ProgramStep]) -> Option<Bytes> {
     let ([input], [output], None) = (order.inputs.as_slice(), order.outputs.as_slice(), order.partner_fee) else {
         return None;
@@ -76,7 +78,8 @@ fn hops<'a>(
     Some((hops, last))
 }
 
-/// Returns the factory, and the fee where it is part of the pool's address; none for a pair whose fee is not the one that paths know.
+/// Returns the factory, and the fee where it is part of the pool's address; none for a pair whose fee is not the one
+/// that paths know.
 fn write_hop(leg: &Leg, bytes: &mut Vec<u8>) -> Option<()> {
     let (factory, fee_pips) = leg.found_by?;
     bytes.push(factory);

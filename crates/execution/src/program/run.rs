@@ -1,5 +1,5 @@
-//! Runs a program on the proxy's ledger with the amounts that its route says (`docs/internals/program.md`, section 3), and tells an observer of all
-//! that moves: one observer checks a program against its route, another counts gas.
+//! Runs a program on the proxy's ledger with the amounts that its route says (`docs/internals/program.md`, section 3),
+//! and tells an observer of all that moves: one observer checks a program against its route, another counts gas.
 
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_routing::machine::{Ledger, SpentFrom};

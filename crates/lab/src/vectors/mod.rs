@@ -78,7 +78,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns how many rows failed: those that differ, those of malformed entries, and one for a malformed entry without any.
+    /// Returns how many rows failed: those that differ, those of malformed entries, and one for a malformed entry
+    /// without any.
     pub fn failures(&self) -> usize {
         self.failed.len() + self.malformed.iter().map(|entry| entry.rows.max(1)).sum::<usize>()
     }

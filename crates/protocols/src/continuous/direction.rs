@@ -157,7 +157,8 @@ impl Direction {
         self.best_trade(self.spot * share, 1.0, f64::INFINITY, 0.0).map_or((0.0, 0.0), |t| (t.amount_in, t.amount_out))
     }
 
-    /// Returns the output for an input, and the gas units of the range ends that it crosses. Input beyond the capacity buys nothing.
+    /// Returns the output for an input, and the gas units of the range ends that it crosses. Input beyond the capacity
+    /// buys nothing.
     #[inline]
     pub fn quote(&self, amount_in: f64) -> (f64, f64) {
         let net = amount_in * self.gamma;
@@ -361,8 +362,8 @@ impl Direction {
     }
 }
 
-/// Returns `1/end − 1/root`, computed from the difference of the roots. If the two inverses were rounded separately, the
-/// curve of a pool with much liquidity could pay less for an input than the pool does.
+/// Returns `1/end − 1/root`, computed from the difference of the roots. If the two inverses were rounded separately,
+/// the curve of a pool with much liquidity could pay less for an input than the pool does.
 pub(crate) fn fall_of_inverse(root: f64, end: f64) -> f64 {
     (root - end) / (root * end)
 }

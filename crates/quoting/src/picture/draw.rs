@@ -10,7 +10,8 @@ use super::layout::{Layout, MARGIN, NODE, Part, Place, Ribbon, TOP, WIDTH};
 use super::text::{brief, clean, escaped, gap_bps, percent, short, steps, symbol};
 use super::view::{Quote, Step};
 
-/// Colours of families of products, in the order of the list of products: those of the explorer. Each has 3 to 1 against white.
+/// Colours of families of products, in the order of the list of products: those of the explorer. Each has 3 to 1
+/// against white.
 const COLOURS: [&str; 10] =
     ["#6b7280", "#c2257a", "#4f46e5", "#a1620a", "#15803d", "#475569", "#b91c1c", "#0369a1", "#1d4ed8", "#6d28d9"];
 /// The colour of a product that is not on the list.

@@ -90,7 +90,8 @@ impl Layout {
     }
 }
 
-/// Splits links at each layer that they pass, so that they are drawn beside what is there. Gives the nodes' layers, and which link a part is of.
+/// Splits links at each layer that they pass, so that they are drawn beside what is there. Gives the nodes' layers, and
+/// which link a part is of.
 fn threaded(flow: &Flow) -> (Flow, Vec<usize>, Vec<usize>) {
     let mut layers = layers(flow);
     let (mut threaded, mut owners) = (Flow { nodes: flow.nodes.clone(), links: Vec::new() }, Vec::new());

@@ -1,4 +1,5 @@
-//! The route of a quote as a picture that is readable on its own, where no script runs: SVG, made from the answer alone.
+//! The route of a quote as a picture that is readable on its own, where no script runs: SVG, made from the answer
+//! alone.
 //!
 //! The same answer gives the same bytes. Names that a token's maker chose are cleaned and escaped.
 

@@ -8,7 +8,8 @@ const SYMBOL: usize = 12;
 /// Most accents on one letter.
 const ACCENTS: usize = 2;
 
-/// Returns whether a character is drawn where it stands: no control, no mark of direction, no filler, nothing that XML forbids.
+/// Returns whether a character is drawn where it stands: no control, no mark of direction, no filler, nothing that XML
+/// forbids.
 fn is_seen(c: char) -> bool {
     let unseen = matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
@@ -21,7 +22,8 @@ fn is_accent(c: char) -> bool {
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// Cuts any text to one short line, not yet escaped: no controls, no marks of direction, no stacks of accents, at most so many characters.
+/// Cuts any text to one short line, not yet escaped: no controls, no marks of direction, no stacks of accents, at most
+/// so many characters.
 pub fn clean(text: &str, most: usize) -> String {
     let mut accents = 0;
     let mut line = String::new();

@@ -7,11 +7,12 @@ use sha2::{Digest as _, Sha256};
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
 
-/// A quote as the service stored it, whose words other quotes share. Quotes that were stored with another one cannot be read: to change it
-/// forgets, at the next start, those that are open.
+/// A quote as the service stored it, whose words other quotes share. Quotes that were stored with another one cannot be
+/// read: to change it forgets, at the next start, those that are open.
 const EXAMPLE: &str = include_str!("example.json");
 
-/// How hard the compressor tries. Quotes of 3, 6 and 12 steps, 8 to 14 kB, become 1.1, 1.4 and 2.1 kB; 3 leaves 4% more, 19 leaves 6% less.
+/// How hard the compressor tries. Quotes of 3, 6 and 12 steps, 8 to 14 kB, become 1.1, 1.4 and 2.1 kB; 3 leaves 4%
+/// more, 19 leaves 6% less.
 const LEVEL: i32 = 9;
 
 /// Most bytes that a text may have when it is read.

@@ -6,8 +6,8 @@ use braid_primitives::{ExecutionBlock, TokenId, U256};
 use super::wanted::Purchase;
 use crate::{Instruction, Machine, Prepared, Request, Route};
 
-/// Most runs of one search. Every third halves the remaining interval of at most 128 bits, so that a search ends
-/// before.
+/// Most runs of one search. Every third halves the remaining interval, and the amounts of an order have 128 bits, so
+/// that a search ends before.
 const MAX_RUNS: usize = 400;
 
 /// Most runs until a plan makes enough.

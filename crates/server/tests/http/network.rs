@@ -17,7 +17,8 @@ pub(crate) enum Network {
     Cut,
 }
 
-/// Listens on a port of its own for connections to a server's socket. Returns the URL, and what sets the network's state.
+/// Listens on a port of its own for connections to a server's socket. Returns the URL, and what sets the network's
+/// state.
 pub(crate) async fn network(socket: PathBuf) -> (String, watch::Sender<Network>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("redis://{}/", listener.local_addr().unwrap());

@@ -227,7 +227,8 @@ async fn a_server_that_hangs_is_waited_for_once_a_second_and_no_longer() {
     let seconds = usize::try_from(begun.elapsed().as_secs()).unwrap();
     redis.signal("-CONT");
     while warned(&one.quote(&request()).await) {}
-    // What it was asked while it hung it does now. Were every quote to wait for it, each would ask, and take a tenth of a second.
+    // What it was asked while it hung it does now. Were every quote to wait for it, each would ask, and take a tenth of
+    // a second.
     let asked = redis.asked() - before;
     assert!(asked <= (seconds + 3) * of_one_quote, "{asked} questions in {seconds} s, {of_one_quote} of one quote");
 }
@@ -365,7 +366,8 @@ async fn a_server_that_is_not_there_is_told_without_its_password() {
     let _ = KEY;
 }
 
-/// Debian's nginx before two services. A connection that dies is no answer: the other service is asked, since a quote may be asked for again.
+/// Debian's nginx before two services. A connection that dies is no answer: the other service is asked, since a quote
+/// may be asked for again.
 struct Balancer {
     process: Child,
     base: String,

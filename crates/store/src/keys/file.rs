@@ -22,8 +22,8 @@ pub(super) struct KeyFile {
     pub(super) keys: Vec<KeyRecord>,
 }
 
-/// Distinguishes one replacement of the file from the next: by its inode while the old file is open, by its time of change
-/// otherwise.
+/// Distinguishes one replacement of the file from the next: by its inode while the old file is open, by its time of
+/// change otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     inode: u64,
@@ -80,8 +80,8 @@ impl KeyFile {
     }
 }
 
-/// Merges the texts of two copies of a key file. No key is lost, a key that one copy revoked is revoked, and of two secrets
-/// the newer one counts. The result does not depend on the order of the copies. A text without keys is empty.
+/// Merges the texts of two copies of a key file. No key is lost, a key that one copy revoked is revoked, and of two
+/// secrets the newer one counts. The result does not depend on the order of the copies. A text without keys is empty.
 ///
 /// # Errors
 /// When a text is no key file.

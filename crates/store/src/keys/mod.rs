@@ -106,8 +106,8 @@ impl KeyStore {
         })
     }
 
-    /// Replaces a key's secret and returns the new one; id, name and limits stay. The old secret is accepted for `keep_old_s`
-    /// more seconds, so that its users can change over.
+    /// Replaces a key's secret and returns the new one; id, name and limits stay. The old secret is accepted for
+    /// `keep_old_s` more seconds, so that its users can change over.
     ///
     /// # Errors
     /// [`StoreError::UnknownKey`], [`StoreError::KeyRevoked`], or when the file cannot be replaced.

@@ -151,8 +151,8 @@ impl Disk {
     }
 }
 
-/// Refuses a database with a damaged page before anything is written to it. Closing a damaged one writes, panics, and panics
-/// again during the unwinding, which ends the process; so it is never closed. This leaks a file and at most
+/// Refuses a database with a damaged page before anything is written to it. Closing a damaged one writes, panics, and
+/// panics again during the unwinding, which ends the process; so it is never closed. This leaks a file and at most
 /// [`PAGE_CACHE_BYTES`], once per process.
 fn verified(mut database: Database) -> Result<Database, StoreError> {
     match catch_unwind(AssertUnwindSafe(|| database.check_integrity())) {

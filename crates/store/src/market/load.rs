@@ -174,8 +174,8 @@ fn decode_all<T: DeserializeOwned>(what: &'static str, records: &[Record]) -> Re
     records.iter().map(|(_, bytes)| record::decode(what, bytes)).collect()
 }
 
-/// Checks that this version encodes pools as they are stored: the first of every product must become the same bytes. This
-/// notices a field that was removed or has a default; decoding notices any other change of layout.
+/// Checks that this version encodes pools as they are stored: the first of every product must become the same bytes.
+/// This notices a field that was removed or has a default; decoding notices any other change of layout.
 fn check_forms(pools: &[Pool], records: &[Record]) -> Result<(), Damage> {
     for product in Product::ALL {
         let first = pools.iter().zip(records).find(|(pool, _)| pool.product == *product);

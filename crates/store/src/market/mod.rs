@@ -1,8 +1,8 @@
 //! The market on disk: pools, tokens, what discovery knows, and the block of all this.
 //!
-//! A background thread makes one transaction per block, which holds only changes; a crash at any time leaves the whole market
-//! of some block. Every record is part of a sum that is checked when the market is read. A database that differs from what was
-//! written is never used: it is renamed, reported, and replaced by a new one.
+//! A background thread makes one transaction per block, which holds only changes; a crash at any time leaves the whole
+//! market of some block. Every record is part of a sum that is checked when the market is read. A database that differs
+//! from what was written is never used: it is renamed, reported, and replaced by a new one.
 
 mod change;
 mod damage;

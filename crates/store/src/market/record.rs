@@ -39,8 +39,8 @@ pub struct SourceSpan {
 pub struct ListRecord {
     /// The contract.
     pub keeper: Address,
-    /// Heights and numbers of entries read by then, ascending. After a reorganisation the list is read again from the last
-    /// height that is left.
+    /// Heights and numbers of entries read by then, ascending. After a reorganisation the list is read again from the
+    /// last height that is left.
     pub read: Vec<(u64, u64)>,
 }
 

@@ -1,4 +1,5 @@
-//! Snapshots: market files that also hold the state of the search for pools, so that another machine goes on from there.
+//! Snapshots: market files that also hold the state of the search for pools, so that another machine goes on from
+//! there.
 
 use std::path::Path;
 

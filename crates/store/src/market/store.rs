@@ -18,8 +18,9 @@ pub const MARKET_FILE: &str = "market.redb";
 
 /// The market's database, with a thread that writes to it.
 ///
-/// [`record`](Self::record) never waits: changes that the disk has not taken yet are merged, and the newest market counts. A
-/// write that fails is tried again; meanwhile [`is_healthy`](Self::is_healthy) is false, and no change is lost.
+/// [`record`](Self::record) never waits: changes that the disk has not taken yet are merged, and the newest market
+/// counts. A write that fails is tried again; meanwhile [`is_healthy`](Self::is_healthy) is false, and no change is
+/// lost.
 #[derive(Debug)]
 pub struct MarketStore {
     shared: Arc<Shared>,
@@ -31,8 +32,8 @@ impl MarketStore {
     /// Opens or creates the database in a data directory, reads what it holds, and starts the writer.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] when another process has it, [`StoreError::Unwritable`]. A damaged database is no error: it is
-    /// renamed to `market.redb.unusable` and reported as [`Found::Unusable`].
+    /// [`StoreError::InUse`] when another process has it, [`StoreError::Unwritable`]. A damaged database is no error:
+    /// it is renamed to `market.redb.unusable` and reported as [`Found::Unusable`].
     pub fn open(dir: &Path) -> Result<(Self, Found), StoreError> {
         let path = dir.join(MARKET_FILE);
         let (disk, found) = load::open(&path)?;

@@ -1,5 +1,5 @@
-//! A sum over all records that does not depend on their order: it is updated record by record, and differs if a record was
-//! lost, kept or changed by mistake.
+//! A sum over all records that does not depend on their order: it is updated record by record, and differs if a record
+//! was lost, kept or changed by mistake.
 
 use sha2::{Digest as _, Sha256};
 

@@ -108,8 +108,8 @@ impl Disk {
     }
 }
 
-/// Takes the lock; `None` if another process holds it. A file opened for reading holds it, so that the file system can be
-/// remounted read-only; NFS locks only files opened for writing.
+/// Takes the lock; `None` if another process holds it. A file opened for reading holds it, so that the file system can
+/// be remounted read-only; NFS locks only files opened for writing.
 fn lock(path: &Path) -> io::Result<Option<File>> {
     let writable = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
     let file = File::open(path)?;

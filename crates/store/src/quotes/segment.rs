@@ -56,8 +56,8 @@ impl Segment {
         Ok(Self { path, file, marker, first_end_ms, places: RwLock::default() })
     }
 
-    /// Opens a file that an earlier process wrote; returns it with the number of bytes that are no record. `None` if its name
-    /// is not that of a file of quotes.
+    /// Opens a file that an earlier process wrote; returns it with the number of bytes that are no record. `None` if
+    /// its name is not that of a file of quotes.
     pub(super) fn open(path: PathBuf) -> Option<io::Result<(Self, usize)>> {
         let name = path.file_name()?.to_str()?.strip_suffix(SUFFIX)?.strip_suffix('.')?;
         let (first_end_ms, marker) = name.split_once('-')?;

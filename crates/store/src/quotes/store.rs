@@ -41,7 +41,8 @@ pub enum DiskState {
 /// Quotes by id.
 ///
 /// A quote is found by [`get`](Self::get) as soon as [`put`](Self::put) returns, and by the next process once
-/// [`stored`](Self::stored) is true. A background thread writes waiting quotes in batches, with one wait for the disk each.
+/// [`stored`](Self::stored) is true. A background thread writes waiting quotes in batches, with one wait for the disk
+/// each.
 #[derive(Debug)]
 pub struct QuoteStore {
     shared: Arc<Shared>,
@@ -88,8 +89,8 @@ impl QuoteStore {
         Ok(())
     }
 
-    /// Waits until a quote is on disk, where it survives the process and a loss of power. Returns false when the disk fails, or
-    /// does not answer within `patience`; from then on at once, until the disk accepts quotes again.
+    /// Waits until a quote is on disk, where it survives the process and a loss of power. Returns false when the disk
+    /// fails, or does not answer within `patience`; from then on at once, until the disk accepts quotes again.
     pub async fn stored(&self, id: Uuid, patience: Duration) -> bool {
         let mut batches = self.shared.batches.subscribe();
         let waits = || self.shared.waiting.lock().quotes.contains_key(&id);

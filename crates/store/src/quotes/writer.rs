@@ -43,8 +43,8 @@ impl Writer {
         Self { shared, current: None }
     }
 
-    /// Writes the oldest waiting quotes that belong in one file; returns whether there were any. A quote stops waiting only
-    /// when it is safe on disk.
+    /// Writes the oldest waiting quotes that belong in one file; returns whether there were any. A quote stops waiting
+    /// only when it is safe on disk.
     fn write_batch(&mut self) -> io::Result<bool> {
         let waiting = self.shared.waiting.lock();
         let mut batch: Vec<(Uuid, QuoteRecord)> =

@@ -39,9 +39,9 @@ impl SharedKeys {
         Self { replicas }
     }
 
-    /// Merges the shared keys and the copy in a data directory, and stores the result as both. A server that lost its memory so
-    /// learns again from every service; a key that one of them saw revoked stays revoked. Returns false when the server does
-    /// not answer; the copy then stays as it is.
+    /// Merges the shared keys and the copy in a data directory, and stores the result as both. A server that lost its
+    /// memory so learns again from every service; a key that one of them saw revoked stays revoked. Returns false when
+    /// the server does not answer; the copy then stays as it is.
     ///
     /// # Errors
     /// When the copy cannot be read or written, or what is shared is no key file.
@@ -93,7 +93,8 @@ impl SharedKeys {
         Some(self.replicas.ask_within(PATIENCE, read).await?.unwrap_or_default())
     }
 
-    /// Replaces the shared value if it is still `before`; returns whether it was. `None` when the server does not answer.
+    /// Replaces the shared value if it is still `before`; returns whether it was. `None` when the server does not
+    /// answer.
     async fn replace(&self, before: &str, after: &str) -> Option<bool> {
         let mut call = REPLACE.key(NAME);
         call.arg(before).arg(after);

@@ -1,8 +1,9 @@
-//! Shares quotes, call counts, API keys and the [`stream`] of markets among services, through a Redis-compatible server.
+//! Shares quotes, call counts, API keys and the [`stream`] of markets among services, through a Redis-compatible
+//! server.
 //!
-//! No service depends on the server: each has its own disk, limits and copy of the keys, and goes on with them while the
-//! server fails. A server that does not answer within [`PATIENCE`] is not asked again for [`PAUSE`], so that requests are not
-//! slowed down.
+//! No service depends on the server: each has its own disk, limits and copy of the keys, and goes on with them while
+//! the server fails. A server that does not answer within [`PATIENCE`] is not asked again for [`PAUSE`], so that
+//! requests are not slowed down.
 
 mod calls;
 mod keys;

@@ -33,8 +33,8 @@ impl Replicas {
         Some(QuoteRecord { keep_until_ms: u64::from_be_bytes(head.try_into().ok()?), body: body.into() })
     }
 
-    /// Reserves a Permit2 nonce of an owner for some seconds. Returns false if another service used it; `None` while the server
-    /// fails.
+    /// Reserves a Permit2 nonce of an owner for some seconds. Returns false if another service used it; `None` while
+    /// the server fails.
     pub async fn claim_nonce(&self, owner: Address, nonce: U256, for_s: u64) -> Option<bool> {
         let name = format!("braid:nonce:{owner}:{nonce:x}");
         let options =

@@ -1,5 +1,5 @@
-//! One market for services without a node: the service that holds the lease publishes each block's changes on a Redis stream,
-//! and from time to time a snapshot of the whole market.
+//! One market for services without a node: the service that holds the lease publishes each block's changes on a Redis
+//! stream, and from time to time a snapshot of the whole market.
 //!
 //! [`StreamState`] is the state of every service at one place of the stream, without I/O: it makes and applies entries.
 //! [`MarketStream`] is the connection to the server: the lease, the stream and the snapshot.

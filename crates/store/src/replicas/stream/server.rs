@@ -9,8 +9,8 @@
 //! | `braid:{market:1:v1}:snapshot` | the whole state at one place of the stream |
 //! | `braid:{market:1:v1}:wanted` | set if a service read lately; without readers nothing is published |
 //!
-//! The names hold the chain and the version of the format. Scripts are atomic: a service that lost the lease, or does not know
-//! the newest entry, appends nothing.
+//! The names hold the chain and the version of the format. Scripts are atomic: a service that lost the lease, or does
+//! not know the newest entry, appends nothing.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -71,8 +71,8 @@ static RELEASE: LazyLock<Script> = LazyLock::new(|| {
     Script::new("if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0")
 });
 
-/// Appends an entry after the one that it leads from, or an entry with a snapshot that leads from none. A block that another
-/// service published is not published again.
+/// Appends an entry after the one that it leads from, or an entry with a snapshot that leads from none. A block that
+/// another service published is not published again.
 static APPEND: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
@@ -103,7 +103,8 @@ static SAVE_SNAPSHOT: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Returns the entries after one. An entry above the size limit is returned empty, and all together stay within the limit.
+/// Returns the entries after one. An entry above the size limit is returned empty, and all together stay within the
+/// limit.
 static READ: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         r"
@@ -326,7 +327,8 @@ impl MarketStream {
         self.ask(PATIENCE, async |mut connection| command.query_async(&mut connection).await).await
     }
 
-    /// Asks over the connection, or over a new one if the last request on it failed: a broken one may stay silent for minutes.
+    /// Asks over the connection, or over a new one if the last request on it failed: a broken one may stay silent for
+    /// minutes.
     async fn ask<T>(
         &mut self,
         patience: Duration,
@@ -349,8 +351,8 @@ impl MarketStream {
     }
 }
 
-/// Returns how long ago an entry was appended, from the server's clock (`seconds.microseconds`) and the entry's id, which
-/// begins with milliseconds.
+/// Returns how long ago an entry was appended, from the server's clock (`seconds.microseconds`) and the entry's id,
+/// which begins with milliseconds.
 fn age(now: &str, id: &str) -> Duration {
     let now_ms = now.split_once('.').and_then(|(s, us)| Some((s.parse::<u64>().ok()?, us.parse::<u64>().ok()?)));
     let now_ms = now_ms.map(|(s, us)| s.saturating_mul(1_000).saturating_add(us / 1_000));
