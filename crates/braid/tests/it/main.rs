@@ -4,5 +4,7 @@
 mod cli;
 mod market;
 mod proxy;
+mod service;
 mod swap;
+mod takeover;
 mod tree;

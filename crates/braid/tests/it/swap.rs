@@ -13,7 +13,7 @@ use braid_primitives::{Address, NATIVE_ETHER, U256};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-const KEY: &str = "key-of-the-test";
+use crate::service::{KEY, Service};
 
 /// The key of `accounts::TAKER` under the password `hunter2`: scrypt with n = 1024 and AES-128-CTR, in the standard's
 /// version 3.
@@ -196,55 +196,6 @@ async fn a_service_that_lies_about_a_token_is_found_out_by_the_chain() {
         }
     }
     assert_eq!(chain.rpc().block_number().await.unwrap(), before);
-}
-
-/// `braid serve` on a chain. It ends when dropped.
-struct Service {
-    process: Child,
-    base: String,
-}
-
-impl Service {
-    async fn start(url: &str, data: &Path) -> Self {
-        let args = ["serve", "--rpc-url", url, "--listen", "127.0.0.1:0", "--api-key", KEY, "--log-format", "text"];
-        let mut command = braid(&args);
-        command.args(["--rate-limit", "4294967295"]);
-        let mut process = command
-            .args(["--data", data.to_str().unwrap()])
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let log = BufReader::new(process.stderr.take().unwrap());
-        let (told, heard) = tokio::sync::oneshot::channel();
-        std::thread::spawn(move || {
-            let mut told = Some(told);
-            for line in log.lines().map_while(Result::ok) {
-                let place = line.split("127.0.0.1:").nth(1).filter(|_| line.contains("listening"));
-                let port: Option<String> = place.map(|rest| rest.chars().take_while(char::is_ascii_digit).collect());
-                if let Some((told, port)) = port.and_then(|port| Some((told.take()?, port))) {
-                    told.send(port).unwrap();
-                }
-            }
-        });
-        let service = Self { process, base: format!("http://127.0.0.1:{}", heard.await.unwrap()) };
-        // The service's answer states how long to wait for it.
-        while service.get("/ready").send().await.unwrap().status() != 200 {
-            tokio::task::yield_now().await;
-        }
-        service
-    }
-
-    fn get(&self, path: &str) -> reqwest::RequestBuilder {
-        reqwest::Client::new().get(format!("{}{path}", self.base)).header("x-api-key", KEY)
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 /// What a client received from a service until it ended.

@@ -1,0 +1,122 @@
+//! A service that publishes the market is killed: another one takes over, and a service without a node goes on with it.
+
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use braid_devnet::{Devnet, Options, accounts, tokens};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::service::{KEY, Service};
+
+/// How long a service quotes on its last market, less what a slow machine may need for one answer.
+const QUOTES_ON: Duration = Duration::from_secs(25);
+
+/// A `redis-server`, or the server that `BRAID_TEST_REDIS_SERVER` names, on a socket of its own.
+struct Redis {
+    process: Child,
+    dir: TempDir,
+}
+
+impl Redis {
+    fn start() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("redis.sock");
+        let program = std::env::var_os("BRAID_TEST_REDIS_SERVER").unwrap_or_else(|| "redis-server".into());
+        let process = Command::new(&program)
+            .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
+            .arg(&socket)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{program:?} is needed (Debian: apt-get install redis-server): {error}"));
+        while UnixStream::connect(&socket).is_err() {
+            std::thread::yield_now();
+        }
+        Self { process, dir }
+    }
+
+    fn url(&self) -> String {
+        format!("redis+unix://{}", self.dir.path().join("redis.sock").display())
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The status and the body of a quote.
+async fn quote(service: &Service) -> (u16, Value) {
+    let usdc = tokens::by_symbol("USDC");
+    let body = json!({
+        "inputs": [{"chain_id": 1, "address": usdc.address, "amount": usdc.units(5_000).to_string()}],
+        "outputs": [{"chain_id": 1, "address": tokens::by_symbol("WETH").address, "ratio_bps": 10000}],
+        "taker": accounts::TAKER,
+    });
+    let call = reqwest::Client::new().post(format!("{}/v1/quote", service.base)).header("x-api-key", KEY);
+    let response = call.json(&body).send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+fn block_of(quote: &Value) -> u64 {
+    quote["data"]["block"]["number"].as_u64().unwrap_or_default()
+}
+
+/// The quote of a service once it quotes on a block.
+async fn quote_at(service: &Service, number: u64) -> Value {
+    loop {
+        let (status, quote) = quote(service).await;
+        if status == 200 && block_of(&quote) >= number {
+            assert_eq!(block_of(&quote), number);
+            return quote["data"].clone();
+        }
+    }
+}
+
+/// Mines a block, on which all services must quote the same. Returns its number.
+async fn next_block(chain: &Devnet, services: &[&Service]) -> u64 {
+    chain.mine(1).await.unwrap();
+    let number = chain.rpc().block_number().await.unwrap();
+    let block: Value = chain.rpc().call("eth_getBlockByNumber", json!([format!("{number:#x}"), false])).await.unwrap();
+    let mut first = None;
+    for service in services {
+        let quote = quote_at(service, number).await;
+        assert_eq!(quote["block"]["hash"], block["hash"]);
+        let told = (quote["estimated_outputs"].clone(), quote["path"].clone());
+        assert_eq!(*first.get_or_insert_with(|| told.clone()), told);
+    }
+    number
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_publisher_that_is_killed_is_replaced_and_quotes_go_on() {
+    let (chain, redis) = (Devnet::start(Options::default()).await.unwrap(), Redis::start());
+    let (url, shared) = (chain.http_url(), redis.url());
+    let dirs: [TempDir; 3] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    let node = ["--rpc-url", &url, "--redis", &shared];
+    let mut first = Service::start_with(&node, dirs[0].path()).await;
+    let follower = Service::start_with(&["--follow", "--redis", &shared], dirs[1].path()).await;
+    let second = Service::start_with(&node, dirs[2].path()).await;
+    for _ in 0..2 {
+        next_block(&chain, &[&first, &second, &follower]).await;
+    }
+
+    // SIGKILL. Blocks come while nobody publishes.
+    first.process.kill().unwrap();
+    let killed = Instant::now();
+    chain.mine(3).await.unwrap();
+    let newest = chain.rpc().block_number().await.unwrap();
+    loop {
+        let (status, quote) = quote(&follower).await;
+        assert!(status == 200 || killed.elapsed() > QUOTES_ON, "{status} after {:?}: {quote:#}", killed.elapsed());
+        if block_of(&quote) == newest {
+            break;
+        }
+    }
+    for _ in 0..2 {
+        next_block(&chain, &[&second, &follower]).await;
+    }
+}
