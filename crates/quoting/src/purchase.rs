@@ -6,9 +6,7 @@
 
 use braid_execution::{MAX_AMOUNT, Order, Program, encode_program, encode_purchase, maximum_amount};
 use braid_primitives::U256;
-use braid_routing::purchase::{
-    Bought, InputBound, InputCertificate, Purchase, along_one_chain, buy as find, buy_along,
-};
+use braid_routing::purchase::{Bought, InputBound, InputCertificate, Purchase, along_one_path, buy as find, buy_along};
 use braid_routing::{Route, Solution, SolveError, Step, Uncertified};
 
 use crate::draft::{Found, Purchased};
@@ -40,7 +38,7 @@ pub(crate) fn buy(way: Way<'_>, amount: U256) -> Result<Found, NoQuote> {
     let is_enough = |route: &Route| way.arrives_alone(route) >= amount;
     let purchase = Purchase { trade: &way.question, amount: gross(&way, amount), is_enough: &is_enough };
     let bought = find(prepared, &purchase)?;
-    let chain = along_one_chain(prepared, &purchase, (bought.amount_in, &bought.route));
+    let chain = along_one_path(prepared, &purchase, (bought.amount_in, &bought.route));
     let exact = exactly(&way, &purchase, &bought.bound, chain, amount)?;
     let sale = at_least(&way, &purchase, &bought, amount);
     let form = match (exact, sale) {

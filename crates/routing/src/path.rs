@@ -90,10 +90,10 @@ pub(crate) fn paths_above(
 
 /// Computes the amounts along a path of pools for an input of `amount` on top of the pools in use; `None` if one
 /// refuses its amount.
-pub(crate) fn repriced(problem: &Problem<'_>, used: &Support, chain: &[Flow], amount: f64) -> Option<Path> {
+pub(crate) fn repriced(problem: &Problem<'_>, used: &Support, path: &[Flow], amount: f64) -> Option<Path> {
     let (mut amount, mut gas) = (amount, 0.0);
-    let mut flows = Vec::with_capacity(chain.len());
-    for flow in chain {
+    let mut flows = Vec::with_capacity(path.len());
+    for flow in path {
         flows.push(Flow { amount_in: amount, ..*flow });
         let (out, gas_units) = on_top(problem, flow.pair, flow.side, used.amount_in(flow.pair), amount)?;
         gas += gas_units * problem.gas_price;

@@ -5,7 +5,7 @@
 //! reachable tokens. Nothing flows into a single input or out of a single output, and no pool takes more than the most
 //! that a route can hold of its coin. What floating point may have lost is added back.
 
-use super::board::PriceBoard;
+use super::dual_prices::DualPrices;
 use super::forced::forced;
 use super::noise::noise;
 use crate::problem::{NOWHERE, Problem};
@@ -22,18 +22,18 @@ pub(crate) fn evaluate(
     problem: &Problem<'_>,
     alive: &[bool],
     caps: &[f64],
-    board: &PriceBoard,
+    dual_prices: &DualPrices,
     least: f64,
 ) -> Evaluation {
     let graph = problem.prepared.graph();
-    let mut sum = Sum { problem, caps, price: &board.price, least, bound: 0.0, noise: 0.0, earning: Vec::new() };
-    sum.bound = problem.terms.supplied_value(&board.price);
-    for (token, arrow) in board.may_earn() {
+    let mut sum = Sum { problem, caps, price: &dual_prices.price, least, bound: 0.0, noise: 0.0, earning: Vec::new() };
+    sum.bound = problem.terms.supplied_value(&dual_prices.price);
+    for (token, arrow) in dual_prices.may_earn() {
         let (arrow, to) = (graph.arrow(*arrow), graph.arrow(*arrow).to as usize);
         if !alive[*token] || !alive[to] {
             continue;
         }
-        let (here, there) = (board.price[*token], board.price[to]);
+        let (here, there) = (dual_prices.price[*token], dual_prices.price[to]);
         if here < there * arrow.spot {
             if here < there * arrow.spot_after_gas((problem.gas_price / there).sqrt()) {
                 sum.add(arrow.pair, arrow.side, *token, to);
@@ -45,10 +45,10 @@ pub(crate) fn evaluate(
     let bound = sum.bound + sum.noise;
     let bound = bound + Tuning::BOUND_ROUNDING * bound.abs();
     if let Some(recorder) = problem.recorder {
-        recorder.note(problem.prepared, alive, caps, &board.price, bound, || problem.closed_pools());
+        recorder.note(problem.prepared, alive, caps, &dual_prices.price, bound, || problem.closed_pools());
     }
     let several = problem.source == NOWHERE || problem.target == NOWHERE;
-    let bound = if several { bound + forced(problem, alive, caps, &board.price) } else { bound };
+    let bound = if several { bound + forced(problem, alive, caps, &dual_prices.price) } else { bound };
     Evaluation { bound, earning: sum.earning }
 }
 
@@ -57,13 +57,13 @@ pub(crate) fn evaluate_at_least(
     problem: &Problem<'_>,
     alive: &[bool],
     caps: &[f64],
-    board: &PriceBoard,
+    dual_prices: &DualPrices,
     count: usize,
 ) -> f64 {
     let graph = problem.prepared.graph();
     let mut many =
-        Many { problem, caps, price: &board.price, bound: 0.0, noise: 0.0, top: vec![f64::NEG_INFINITY; count] };
-    many.bound = board.price[problem.source] * problem.amount;
+        Many { problem, caps, price: &dual_prices.price, bound: 0.0, noise: 0.0, top: vec![f64::NEG_INFINITY; count] };
+    many.bound = dual_prices.price[problem.source] * problem.amount;
     for pair in graph.inner_pairs() {
         if pair.ends.iter().all(|end| alive[*end as usize]) && problem.is_open(pair.id) {
             many.add(pair.id, pair.ends, pair.spot, pair.gas_units);
@@ -134,7 +134,7 @@ pub(crate) fn terms(
     problem: &Problem<'_>,
     alive: &[bool],
     caps: &[f64],
-    board: &PriceBoard,
+    dual_prices: &DualPrices,
     pair: u32,
 ) -> Option<(f64, f64)> {
     let ends = problem.prepared.graph().ends(pair);
@@ -146,7 +146,7 @@ pub(crate) fn terms(
     let earned = (0..2_usize).filter(|side| open[*side]).filter_map(|side| {
         let (from, to) = (ends[side] as usize, ends[1 - side] as usize);
         let direction = curve.directions[side].as_ref()?;
-        Some(direction.most_earned(board.price[from], board.price[to], caps[from], 0.0, problem.gas_price))
+        Some(direction.most_earned(dual_prices.price[from], dual_prices.price[to], caps[from], 0.0, problem.gas_price))
     });
     let used = earned.fold(0.0, f64::max) - curve.gas_units * problem.gas_price;
     Some((used.max(0.0), used))

@@ -6,7 +6,7 @@
 //! pools side by side are bounded by the better rate. Routes of `k` pools or more pay the gas of at least `k`; so the
 //! dual bounds them if its `k` largest terms count even when they are negative.
 
-use super::board::PriceBoard;
+use super::dual_prices::DualPrices;
 use super::evaluate;
 use crate::path::EXACT_BELOW;
 use crate::prepare::Arrow;
@@ -31,33 +31,38 @@ pub(crate) struct Worth<'a> {
 impl<'a> Worth<'a> {
     /// Takes the limits from dual prices at which the dual has the value `dual`: a unit can become no more than its
     /// price, except for what pools earn.
-    pub(crate) fn of_board(problem: &Problem<'_>, dual: f64, board: &'a PriceBoard, cap: &'a [f64]) -> Self {
-        let spare = (dual - board.price[problem.source] * problem.amount).max(0.0);
-        Self { unit: &board.price, spare, gas_left_out: 0.0, cap, quotes: Tuning::COUNTING_QUOTES }
+    pub(crate) fn of_dual_prices(
+        problem: &Problem<'_>,
+        dual: f64,
+        dual_prices: &'a DualPrices,
+        cap: &'a [f64],
+    ) -> Self {
+        let spare = (dual - dual_prices.price[problem.source] * problem.amount).max(0.0);
+        Self { unit: &dual_prices.price, spare, gas_left_out: 0.0, cap, quotes: Tuning::COUNTING_QUOTES }
     }
 }
 
 /// Computes a bound on every route over the problem's pools; `None` if the search for the best path does not end in
 /// time.
 ///
-/// `net` is the value of the best path known. Routes of many pools are bounded at each of the `boards`.
+/// `net` is the value of the best path known. Routes of many pools are bounded at each of the `price_sets`.
 pub(crate) fn bound(
     problem: &Problem<'_>,
     worth: Worth<'_>,
     alive: &[bool],
-    boards: &[PriceBoard],
+    price_sets: &[DualPrices],
     net: f64,
 ) -> Option<f64> {
-    let single = best_chain(problem, worth, net)?;
+    let single = best_path(problem, worth, net)?;
     let pairs = best_pair(problem);
     let fewest = fewest_pools(problem, alive)?;
-    let many = |board| evaluate::evaluate_at_least(problem, alive, worth.cap, board, fewest.max(2) + 1);
-    let many = boards.iter().map(many).min_by(f64::total_cmp)?;
+    let many = |dual_prices| evaluate::evaluate_at_least(problem, alive, worth.cap, dual_prices, fewest.max(2) + 1);
+    let many = price_sets.iter().map(many).min_by(f64::total_cmp)?;
     Some(single.max(pairs).max(many))
 }
 
 /// Computes the value of the best single path, or returns `floor` if none is better.
-fn best_chain(problem: &Problem<'_>, worth: Worth<'_>, floor: f64) -> Option<f64> {
+fn best_path(problem: &Problem<'_>, worth: Worth<'_>, floor: f64) -> Option<f64> {
     let toll = worth.gas_left_out * problem.prepared.least_gas_units() * problem.gas_price;
     let visited = vec![problem.source];
     let extra = most_profit(problem);
@@ -206,24 +211,24 @@ fn fewest_pools(problem: &Problem<'_>, alive: &[bool]) -> Option<usize> {
 
 /// Returns marginal prices along a path, as if gas were free, with other tokens at prices without arbitrage relative to
 /// these.
-pub(crate) fn chain_prices(problem: &Problem<'_>, alive: &[bool], chain: &[Flow]) -> Option<PriceBoard> {
-    let mut board = PriceBoard::new(alive.len());
+pub(crate) fn path_prices(problem: &Problem<'_>, alive: &[bool], path: &[Flow]) -> Option<DualPrices> {
+    let mut dual_prices = DualPrices::new(alive.len());
     let standing = problem.prepared.standing();
     let mut price = problem.price_out;
-    board.set(problem.target, price);
-    for flow in chain.iter().rev() {
+    dual_prices.set(problem.target, price);
+    for flow in path.iter().rev() {
         let (_, direction) = problem.direction(flow.pair, flow.side)?;
         price *= direction.marginal(flow.amount_in);
-        board.set(flow.from as usize, price);
+        dual_prices.set(flow.from as usize, price);
     }
     let scale = price / standing.price(problem.source);
     let guess: Vec<f64> = (0..alive.len()).map(|token| standing.price(token) * scale).collect();
-    board.fill(problem, alive, &guess);
-    Some(board)
+    dual_prices.fill(problem, alive, &guess);
+    Some(dual_prices)
 }
 
 /// Returns prices without arbitrage, at which few pools earn anything; `None` if an end has none.
-pub(crate) fn standing_prices(problem: &Problem<'_>, alive: &[bool]) -> Option<PriceBoard> {
+pub(crate) fn standing_prices(problem: &Problem<'_>, alive: &[bool]) -> Option<DualPrices> {
     let standing = problem.prepared.standing();
     let (price_in, price_out) = (standing.price(problem.source), standing.price(problem.target));
     if price_in <= 0.0 || price_out <= 0.0 {
@@ -231,10 +236,10 @@ pub(crate) fn standing_prices(problem: &Problem<'_>, alive: &[bool]) -> Option<P
     }
     let scale = problem.price_out / price_out;
     let guess: Vec<f64> = (0..alive.len()).map(|token| standing.price(token) * scale).collect();
-    let mut board = PriceBoard::new(alive.len());
+    let mut dual_prices = DualPrices::new(alive.len());
     for (token, price) in guess.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0) {
-        board.set(token, *price);
+        dual_prices.set(token, *price);
     }
-    board.fill(problem, alive, &guess);
-    Some(board)
+    dual_prices.fill(problem, alive, &guess);
+    Some(dual_prices)
 }

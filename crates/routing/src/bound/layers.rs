@@ -56,7 +56,7 @@ impl Answers {
 }
 
 /// Prices of all nodes: some given, the others such that no pool out of them earns more than its gas.
-pub(crate) struct LayerBoard {
+pub(crate) struct LayerPrices {
     /// Prices by the set of tracked tokens visited, the remaining pools, and the token's number; zero if there is no
     /// way to the output.
     price: Vec<Vec<Vec<f64>>>,
@@ -132,7 +132,7 @@ impl<'a, 'p> Layers<'a, 'p> {
     }
 
     /// Computes the prices of all nodes from some.
-    pub(crate) fn board(&self, given: &[(Node, f64)], answers: &Answers) -> LayerBoard {
+    pub(crate) fn layer_prices(&self, given: &[(Node, f64)], answers: &Answers) -> LayerPrices {
         let problem = self.problem;
         let (graph, target) = (problem.prepared.graph(), index32(problem.target));
         let mut price = vec![vec![vec![0.0; self.places]; problem.hops + 1]; answers.sets()];
@@ -178,7 +178,7 @@ impl<'a, 'p> Layers<'a, 'p> {
             }
             reached = next;
         }
-        LayerBoard { price, given: given.iter().map(|(node, _)| *node).collect() }
+        LayerPrices { price, given: given.iter().map(|(node, _)| *node).collect() }
     }
 
     /// Raises the price of the token that an arrow leads back to until the pool earns no more than its gas.
@@ -207,30 +207,30 @@ impl<'a, 'p> Layers<'a, 'p> {
 
     /// Evaluates the dual at given prices over the routes that `answers` allows. Also returns the pools that earn more
     /// than `least`.
-    pub(crate) fn evaluate(&self, board: &LayerBoard, answers: &Answers, least: f64) -> (f64, Vec<Earning>) {
+    pub(crate) fn evaluate(&self, layer_prices: &LayerPrices, answers: &Answers, least: f64) -> (f64, Vec<Earning>) {
         let problem = self.problem;
         let mut terms: Vec<(Earning, f64)> = Vec::new();
-        for &from in &board.given {
+        for &from in &layer_prices.given {
             let arrows = self.arrows(from.token);
             let arrows =
                 arrows.filter(|arrow| self.is_open(arrow.pair, answers) && !answers.used.contains(&arrow.pair));
-            terms.extend(arrows.filter_map(|arrow| self.term(board, answers, from, &arrow, 1.0)));
+            terms.extend(arrows.filter_map(|arrow| self.term(layer_prices, answers, from, &arrow, 1.0)));
         }
         terms.sort_unstable_by(|(a, _), (b, _)| {
             a.pair.cmp(&b.pair).then(b.earned.total_cmp(&a.earned)).then(a.to.cmp(&b.to))
         });
-        let mut bound =
-            self.price(board, Node { left: problem.hops, token: index32(problem.source), seen: 0 }) * problem.amount;
+        let mut bound = self.price(layer_prices, Node { left: problem.hops, token: index32(problem.source), seen: 0 })
+            * problem.amount;
         for pool in terms.chunk_by(|(a, _), (b, _)| a.pair == b.pair) {
             bound += pool[0].0.earned + pool.iter().map(|(_, noise)| *noise).fold(0.0, f64::max);
         }
-        bound += answers.used.iter().map(|pair| self.used_term(board, answers, *pair)).sum::<f64>();
+        bound += answers.used.iter().map(|pair| self.used_term(layer_prices, answers, *pair)).sum::<f64>();
         let earning = terms.into_iter().map(|(earning, _)| earning).filter(|earning| earning.earned > least);
         (bound + Tuning::BOUND_ROUNDING * bound.abs(), earning.collect())
     }
 
     /// Computes the most that a pool earns, less its gas, if it is certainly used.
-    fn used_term(&self, board: &LayerBoard, answers: &Answers, pair: u32) -> f64 {
+    fn used_term(&self, layer_prices: &LayerPrices, answers: &Answers, pair: u32) -> f64 {
         let problem = self.problem;
         let graph = problem.prepared.graph();
         let gas = problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * problem.gas_price;
@@ -242,7 +242,7 @@ impl<'a, 'p> Layers<'a, 'p> {
                 let (node, bit) = (Node { left, token: from, seen }, answers.bit(from));
                 let is_source = from as usize == problem.source && left == problem.hops && seen == 0;
                 if is_source || (seen & bit == bit && self.is_inner(node)) {
-                    let earned = self.term(board, answers, node, arrow, 0.0);
+                    let earned = self.term(layer_prices, answers, node, arrow, 0.0);
                     most = most.max(earned.map_or(0.0, |(earning, noise)| earning.earned + noise));
                 }
             }
@@ -253,7 +253,7 @@ impl<'a, 'p> Layers<'a, 'p> {
     /// Computes the profit of a pool out of a node beyond a share of its gas, and what rounding may have lost of it.
     fn term(
         &self,
-        board: &LayerBoard,
+        layer_prices: &LayerPrices,
         answers: &Answers,
         from: Node,
         arrow: &Arrow,
@@ -266,7 +266,7 @@ impl<'a, 'p> Layers<'a, 'p> {
             true => Node { left, token: arrow.to, seen: from.seen },
             false => self.arrives(left, arrow.to, from.seen, answers)?,
         };
-        let (price_in, price_out) = (self.price(board, from), self.price(board, to));
+        let (price_in, price_out) = (self.price(layer_prices, from), self.price(layer_prices, to));
         let root = (problem.gas_price * gas_share / price_out).sqrt();
         if price_out <= 0.0 || price_in >= price_out * arrow.spot_after_gas(root) {
             return None;
@@ -278,7 +278,7 @@ impl<'a, 'p> Layers<'a, 'p> {
         Some((Earning { earned, pair: arrow.pair, to }, noise))
     }
 
-    pub(crate) fn price(&self, board: &LayerBoard, node: Node) -> f64 {
-        board.price[node.seen][node.left][self.place(node.token)]
+    pub(crate) fn price(&self, layer_prices: &LayerPrices, node: Node) -> f64 {
+        layer_prices.price[node.seen][node.left][self.place(node.token)]
     }
 }

@@ -1,6 +1,6 @@
 //! Upper bounds: values that no route exceeds, at given prices of all tokens.
 
-pub(crate) mod board;
+pub(crate) mod dual_prices;
 pub(crate) mod evaluate;
 pub(crate) mod few;
 mod forced;

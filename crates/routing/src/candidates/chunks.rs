@@ -18,7 +18,7 @@ pub(crate) struct Cut {
     /// Most pools.
     pub(crate) pools: usize,
     /// Most paths that add a pool.
-    pub(crate) chains: usize,
+    pub(crate) paths: usize,
     /// Most pools priced for one part.
     pub(crate) quotes: usize,
 }
@@ -31,8 +31,9 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
         cut,
         support: Support::default(),
         added: 0,
-        chains: Vec::new(),
+        paths: Vec::new(),
         unknown_net: f64::INFINITY,
+        last_net: f64::INFINITY,
     };
     for _ in 0..cut.chunks {
         // If no path takes another part, the rest follows the proportions reached so far.
@@ -55,21 +56,26 @@ struct Split<'a, 'p> {
     support: Support,
     /// Number of paths that added a pool.
     added: usize,
-    chains: Vec<Vec<Flow>>,
-    /// Upper limit of what a path not among `chains` pays for a part, net of gas; infinite if a search is due.
+    paths: Vec<Vec<Flow>>,
+    /// Upper limit of what a path not among `paths` pays for a part, net of gas; infinite if a search is due.
     unknown_net: f64,
+    /// What the last part brought, net of gas; infinite before the first.
+    last_net: f64,
 }
 
 impl Split<'_, '_> {
     /// Sends one more part along the path that pays most for it; `None` if no path takes it.
     fn add_part(&mut self) -> Option<()> {
         let part = self.problem.amount / f64::from(self.cut.chunks);
-        let mut priced = self.priced(part);
-        if priced.first().is_none_or(|best| best.net < self.unknown_net) {
-            self.search(part);
-            priced = self.priced(part);
+        let mut best = self.best(part);
+        if best.as_ref().is_none_or(|(net, _)| *net < self.unknown_net) {
+            self.search(part, self.soon(best.as_ref()));
+            best = self.best(part);
+            // Paths that pay more but that the limits forbid are no reason to search again for the next part.
+            self.unknown_net = self.unknown_net.min(self.soon(best.as_ref()));
         }
-        let support = priced.iter().find_map(|path| self.with(path))?;
+        let (net, support) = best?;
+        self.last_net = net;
         if support.len() > self.support.len() {
             self.added += 1;
             self.unknown_net = f64::INFINITY;
@@ -78,32 +84,44 @@ impl Split<'_, '_> {
         Some(())
     }
 
+    /// Returns what the best path will pay for a part a few parts later, if it goes on falling as it did.
+    fn soon(&self, best: Option<&(f64, Support)>) -> f64 {
+        best.map_or(f64::NEG_INFINITY, |(net, _)| {
+            net - Tuning::CHUNK_FALLS * (self.last_net - net).max(Tuning::CHUNK_LEAST_FALL * net.abs())
+        })
+    }
+
+    /// Returns what the best known path pays for a part, of those that the limits allow, and the support with it.
+    fn best(&self, part: f64) -> Option<(f64, Support)> {
+        self.priced(part).iter().find_map(|path| Some((path.net, self.with(path)?)))
+    }
+
     /// Returns the known paths with what they pay for a part, best first.
     fn priced(&self, part: f64) -> Vec<Path> {
-        let chains = self.chains.iter();
+        let paths = self.paths.iter();
         let mut priced: Vec<Path> =
-            chains.filter_map(|chain| repriced(self.problem, &self.support, chain, part)).collect();
+            paths.filter_map(|path| repriced(self.problem, &self.support, path, part)).collect();
         priced.sort_by(|a, b| b.net.total_cmp(&a.net));
         priced
     }
 
-    /// Adds the paths that pay most for a part now. If no more paths may add pools, those in use stay the only ones.
-    fn search(&mut self, part: f64) {
+    /// Adds the paths that pay most for a part now, of those that pay more than `floor`. If no more paths may add
+    /// pools, those in use stay the only ones.
+    fn search(&mut self, part: f64, floor: f64) {
         self.unknown_net = f64::NEG_INFINITY;
-        if self.added == self.cut.chains {
+        if self.added == self.cut.paths {
             return;
         }
-        let within = Within { floor: f64::NEG_INFINITY, keep: Tuning::CHUNK_CHAINS, quotes: self.cut.quotes };
+        let within = Within { floor, keep: Tuning::CHUNK_PATHS, quotes: self.cut.quotes };
         let paths = paths_above(self.problem, self.potentials, part, &self.support, within);
-        if paths.len() == Tuning::CHUNK_CHAINS {
-            self.unknown_net = paths.last().map_or(f64::NEG_INFINITY, |path| path.net);
-        }
-        let is_used = |chain: &Vec<Flow>| chain.iter().all(|flow| self.support.amount_in(flow.pair).is_some());
-        self.chains.retain(is_used);
+        let is_cut = paths.len() == Tuning::CHUNK_PATHS;
+        self.unknown_net = paths.last().filter(|_| is_cut).map_or(floor, |path| path.net);
+        let is_used = |path: &Vec<Flow>| path.iter().all(|flow| self.support.amount_in(flow.pair).is_some());
+        self.paths.retain(is_used);
         for path in paths {
             let pairs = || path.flows.iter().map(|flow| flow.pair);
-            if !self.chains.iter().any(|chain| chain.iter().map(|flow| flow.pair).eq(pairs())) {
-                self.chains.push(path.flows);
+            if !self.paths.iter().any(|path| path.iter().map(|flow| flow.pair).eq(pairs())) {
+                self.paths.push(path.flows);
             }
         }
     }
@@ -112,7 +130,7 @@ impl Split<'_, '_> {
     fn with(&self, path: &Path) -> Option<Support> {
         let support = self.support.with(&path.flows, self.problem.hops)?;
         let added = self.added + usize::from(support.len() > self.support.len());
-        (support.len() <= self.cut.pools && added <= self.cut.chains).then_some(support)
+        (support.len() <= self.cut.pools && added <= self.cut.paths).then_some(support)
     }
 }
 
@@ -151,7 +169,7 @@ mod tests {
         let market = prepared(&straight.chain(around).collect::<Vec<_>>());
         let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
         let potentials = Potentials::new(&problem, 1.0);
-        let cut = Cut { chunks: 50, pools: usize::MAX, chains: usize::MAX, quotes: usize::MAX };
+        let cut = Cut { chunks: 50, pools: usize::MAX, paths: usize::MAX, quotes: usize::MAX };
         let (flows, expected) = (chunked(&problem, &potentials, cut), searched_each_time(&problem, &potentials, 50));
         assert!(expected.len() > 8, "{}", expected.len());
         for flow in &flows {
@@ -162,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn no_more_chains_than_allowed_add_pools() {
+    fn no_more_paths_than_allowed_add_pools() {
         let pools: Vec<_> = (0..6).map(|_| ((1, 0), [100 * ETHER; 2])).collect();
         let market = prepared(&pools);
         let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
         let potentials = Potentials::new(&problem, 1.0);
-        let flows = chunked(&problem, &potentials, Cut { chunks: 20, pools: 40, chains: 4, quotes: 1_000 });
+        let flows = chunked(&problem, &potentials, Cut { chunks: 20, pools: 40, paths: 4, quotes: 1_000 });
         assert_eq!(flows.len(), 4);
         assert!((flows.iter().map(|flow| flow.amount_in).sum::<f64>() / 60e18 - 1.0).abs() < 1e-9);
     }

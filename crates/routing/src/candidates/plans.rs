@@ -205,13 +205,13 @@ impl<'a, 'p> Builder<'a, 'p> {
         }
         let fits = |flows: &[Flow]| self.support.with(flows, self.problem.hops);
         // More paths are searched only if the best one does not fit.
-        let (chain, support) = [(1, Tuning::PLAN_QUOTES), (Tuning::PLAN_CHAINS, Tuning::PATH_QUOTES)]
+        let (path, support) = [(1, Tuning::PLAN_QUOTES), (Tuning::PLAN_PATHS, Tuning::PATH_QUOTES)]
             .into_iter()
             .find_map(|(keep, quotes)| {
-                let chains = best_paths_within(&leg.problem, &leg.potentials, amount, &self.support, keep, quotes);
-                chains.into_iter().find_map(|chain| fits(&chain.flows).map(|support| (chain, support)))
+                let paths = best_paths_within(&leg.problem, &leg.potentials, amount, &self.support, keep, quotes);
+                paths.into_iter().find_map(|path| fits(&path.flows).map(|support| (path, support)))
             })?;
-        let last = chain.flows.last()?;
+        let last = path.flows.last()?;
         let (_, direction) = leg.problem.direction(last.pair, last.side)?;
         let before = self.support.amount_in(last.pair).unwrap_or(0.0);
         let arrived = direction.quote(before + last.amount_in).0 - direction.quote(before).0;

@@ -45,12 +45,12 @@ impl SimplePlan {
             Self::Chunks => Some(chunked(
                 problem,
                 potentials,
-                Cut { chunks: Tuning::SIMPLE_CHUNKS, pools: usize::MAX, chains: Tuning::SIMPLE_CHUNK_CHAINS, quotes },
+                Cut { chunks: Tuning::SIMPLE_CHUNKS, pools: usize::MAX, paths: Tuning::SIMPLE_CHUNK_PATHS, quotes },
             )),
             Self::FineChunks => Some(chunked(
                 problem,
                 potentials,
-                Cut { chunks: Tuning::FINE_CHUNKS, pools: usize::MAX, chains: usize::MAX, quotes },
+                Cut { chunks: Tuning::FINE_CHUNKS, pools: usize::MAX, paths: usize::MAX, quotes },
             )),
         }
     }
@@ -64,7 +64,7 @@ struct Combination {
     /// Paths that share no pool with those already used, as a set of bits.
     free: u128,
     /// Paths with their parts; entries without parts are unused.
-    given: [(usize, usize); Tuning::GRID_CHAINS],
+    given: [(usize, usize); Tuning::GRID_PATHS],
 }
 
 fn grid(
@@ -73,30 +73,30 @@ fn grid(
     quotes: usize,
     least: &dyn Fn(f64) -> f64,
 ) -> Option<Vec<Flow>> {
-    let chains = candidates(problem, potentials, quotes, least);
+    let paths = candidates(problem, potentials, quotes, least);
     let table: Vec<Vec<f64>> =
-        chains.iter().map(|chain| (1..=Tuning::GRID_PARTS).map(|k| value(problem, chain, k)).collect()).collect();
+        paths.iter().map(|path| (1..=Tuning::GRID_PARTS).map(|k| value(problem, path, k)).collect()).collect();
     // For each number of parts the paths, best first.
     let ranked: Vec<Vec<usize>> = (0..Tuning::GRID_PARTS)
         .map(|k| {
-            let mut order: Vec<usize> = (0..chains.len()).collect();
+            let mut order: Vec<usize> = (0..paths.len()).collect();
             order.sort_by(|a, b| table[*b][k].total_cmp(&table[*a][k]).then(b.cmp(a)));
             order
         })
         .collect();
-    let with = |chain: &Vec<Flow>| {
-        let apart = (0..chains.len()).filter(|at| disjoint(&chains[*at], chain));
+    let with = |path: &Vec<Flow>| {
+        let apart = (0..paths.len()).filter(|at| disjoint(&paths[*at], path));
         apart.fold(0_u128, |set, at| set | 1 << at)
     };
-    let apart: Vec<u128> = chains.iter().map(with).collect();
+    let apart: Vec<u128> = paths.iter().map(with).collect();
     let mut beam = vec![Combination {
         value: 0.0,
         left: Tuning::GRID_PARTS,
         free: u128::MAX,
-        given: [(0, 0); Tuning::GRID_CHAINS],
+        given: [(0, 0); Tuning::GRID_PATHS],
     }];
     let mut best: Option<Combination> = None;
-    for place in 0..Tuning::GRID_CHAINS {
+    for place in 0..Tuning::GRID_PATHS {
         let mut next = Vec::new();
         for combination in &beam {
             for parts in 1..=combination.left {
@@ -116,13 +116,15 @@ fn grid(
         }
         // Compares combinations by the value per assigned part.
         let rate = |c: &Combination| per_part(c.value, Tuning::GRID_PARTS - c.left);
-        next.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-        next.truncate(Tuning::GRID_BEAM);
+        if next.len() > Tuning::GRID_BEAM {
+            next.select_nth_unstable_by(Tuning::GRID_BEAM, |a, b| rate(b).total_cmp(&rate(a)));
+            next.truncate(Tuning::GRID_BEAM);
+        }
         beam = next;
     }
     let mut flows = Vec::new();
     for (at, parts) in best?.given.into_iter().filter(|(_, parts)| *parts > 0) {
-        flows.extend(amounts(problem, &chains[at], parts));
+        flows.extend(amounts(problem, &paths[at], parts));
     }
     Some(flows)
 }
@@ -138,7 +140,7 @@ fn candidates(
     quotes: usize,
     least: &dyn Fn(f64) -> f64,
 ) -> Vec<Vec<Flow>> {
-    let mut chains: Vec<Vec<Flow>> = Vec::new();
+    let mut paths: Vec<Vec<Flow>> = Vec::new();
     for share in [1.0, 0.5, 0.2, 0.05] {
         let within = Within {
             floor: least(share),
@@ -148,23 +150,23 @@ fn candidates(
         let found = paths_above(problem, potentials, problem.amount * share, &Support::default(), within);
         for Path { flows, .. } in found {
             let same = |known: &Vec<Flow>| known.iter().map(|f| f.pair).eq(flows.iter().map(|f| f.pair));
-            if !chains.iter().any(same) {
-                chains.push(flows);
+            if !paths.iter().any(same) {
+                paths.push(flows);
             }
         }
     }
-    chains
+    paths
 }
 
 /// Computes the amounts along a path for so many parts.
-fn amounts(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> Vec<Flow> {
+fn amounts(problem: &Problem<'_>, path: &[Flow], parts: usize) -> Vec<Flow> {
     let mut amount = of_parts(problem, parts);
     let step = |flow: &Flow| {
         let amount_in = amount;
         amount = problem.direction(flow.pair, flow.side).map_or(0.0, |(_, direction)| direction.quote(amount_in).0);
         Flow { amount_in, ..*flow }
     };
-    chain.iter().map(step).collect()
+    path.iter().map(step).collect()
 }
 
 #[allow(clippy::cast_precision_loss, reason = "twenty parts")]
@@ -172,9 +174,9 @@ fn of_parts(problem: &Problem<'_>, parts: usize) -> f64 {
     problem.amount * parts as f64 / Tuning::GRID_PARTS as f64
 }
 
-fn value(problem: &Problem<'_>, chain: &[Flow], parts: usize) -> f64 {
+fn value(problem: &Problem<'_>, path: &[Flow], parts: usize) -> f64 {
     let (mut amount, mut gas) = (of_parts(problem, parts), 0.0);
-    for flow in chain {
+    for flow in path {
         let Some((curve, direction)) = problem.direction(flow.pair, flow.side) else { continue };
         let (paid, on_the_way) = direction.quote(amount);
         gas += curve.gas_units + on_the_way;

@@ -2,35 +2,48 @@
 //! beyond the liquidity.
 //!
 //! It deepens by one hop at a time and is limited by a number of swaps. So small markets are searched completely, and
-//! large ones as far as the shortest paths.
+//! large ones as far as the shortest paths. A pool is not tried if the path cannot be worth more than the floor after
+//! it, at the best rates of every pool that may follow.
 
 use braid_primitives::U256;
 use braid_protocols::Pool;
 
 use crate::Request;
+use crate::prepare::Arrow;
+use crate::problem::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
-/// Returns the flows of the best exact path that the search finds within its limit.
-pub(crate) fn best_chain(problem: &Problem<'_>, request: &Request, amount: U256) -> Option<Vec<Flow>> {
+/// Returns the flows of the best exact path that the search finds within its limit, if it is worth more than `floor`,
+/// net of gas. `potentials` are those of `amount`, or of a larger one.
+pub(crate) fn best_path(
+    problem: &Problem<'_>,
+    potentials: &Potentials,
+    request: &Request,
+    amount: U256,
+    floor: f64,
+) -> Option<Vec<Flow>> {
     let left = if problem.prepared.pair_count() < Tuning::WALK_LARGE_MARKET_PAIRS {
         Tuning::WALK_SWAPS
     } else {
         Tuning::WALK_SWAPS_OF_LARGE
     };
-    let mut walk = Walk { problem, request, left, chain: Vec::new(), best: None };
+    let mut walk = Walk { problem, potentials, request, left, floor, path: Vec::new(), best: None };
     for hops in 1..=problem.hops {
         walk.from(problem.source, amount, 0.0, hops);
     }
-    walk.best.map(|(_, chain)| chain)
+    walk.best
 }
 
 struct Walk<'a, 'p> {
     problem: &'a Problem<'p>,
+    potentials: &'a Potentials,
     request: &'a Request,
     left: u32,
-    chain: Vec<Flow>,
-    best: Option<(f64, Vec<Flow>)>,
+    /// The value that a path must exceed.
+    floor: f64,
+    path: Vec<Flow>,
+    best: Option<Vec<Flow>>,
 }
 
 impl Walk<'_, '_> {
@@ -40,11 +53,14 @@ impl Walk<'_, '_> {
             let to = arrow.to as usize;
             // Shorter paths were tried before.
             let is_end = to == problem.target;
-            if is_end != (hops == 1) || to == problem.source || self.chain.iter().any(|flow| flow.to == arrow.to) {
+            if is_end != (hops == 1) || to == problem.source || self.path.iter().any(|flow| flow.to == arrow.to) {
+                continue;
+            }
+            if self.most(arrow, amount, hops) - gas <= self.floor {
                 continue;
             }
             let pair = problem.prepared.pairs().get(arrow.pair);
-            let used = self.chain.iter().any(|flow| problem.prepared.pairs().get(flow.pair).pool == pair.pool);
+            let used = self.path.iter().any(|flow| problem.prepared.pairs().get(flow.pair).pool == pair.pool);
             let pool = problem.prepared.market().pool(pair.pool).filter(|_| !used && problem.is_open(arrow.pair));
             let (coin_in, coin_out) = pair.in_and_out(arrow.side);
             let Some((out, units)) = pool.and_then(|pool| self.swap(pool, coin_in, coin_out, amount)) else {
@@ -52,7 +68,7 @@ impl Walk<'_, '_> {
             };
             #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
             let gas = gas + units as f64 * problem.gas_price;
-            self.chain.push(Flow {
+            self.path.push(Flow {
                 pair: arrow.pair,
                 side: arrow.side,
                 from: crate::prepare::index32(token),
@@ -61,14 +77,21 @@ impl Walk<'_, '_> {
             });
             if is_end {
                 let net = f64::from(out) * problem.price_out - gas;
-                if self.best.as_ref().is_none_or(|(known, _)| net > *known) {
-                    self.best = Some((net, self.chain.clone()));
+                if net > self.floor {
+                    (self.floor, self.best) = (net, Some(self.path.clone()));
                 }
             } else {
                 self.from(to, out, gas, hops - 1);
             }
-            self.chain.pop();
+            self.path.pop();
         }
+    }
+
+    /// Returns the most that an amount can be worth after a pool, if the path has so many pools left with it. Allows
+    /// one atomic unit more than the pool's best rate gives, since a few contracts round an output up.
+    fn most(&self, arrow: &Arrow, amount: U256, hops: usize) -> f64 {
+        let worth = self.potentials.within(hops - 1)[arrow.to as usize];
+        (f64::from(amount) * arrow.spot + 1.0) * worth * Tuning::OUTWARD
     }
 
     fn swap(&mut self, pool: &Pool, coin_in: u8, coin_out: u8, amount: U256) -> Option<(U256, u64)> {

@@ -70,7 +70,7 @@ mod tests {
     use crate::testing::{prepared, problem, token};
 
     #[test]
-    fn only_tokens_on_a_chain_that_is_short_enough_are_reachable() {
+    fn only_tokens_on_a_path_that_is_short_enough_are_reachable() {
         const ETHER: u128 = 10_u128.pow(18);
         // 1 – 2 – 3 – 4, the detour 2 – 5 – 6 – 3, and 7 that leads nowhere; 0 has no pools.
         let line = [(1, 2), (2, 3), (3, 4), (2, 5), (5, 6), (6, 3), (2, 7)];

@@ -57,9 +57,9 @@ impl Support {
 
     /// Returns the support with a path added; `None` if that makes a cycle, a path longer than `hops`, or too many
     /// tokens.
-    pub(crate) fn with(&self, chain: &[Flow], hops: usize) -> Option<Self> {
+    pub(crate) fn with(&self, path: &[Flow], hops: usize) -> Option<Self> {
         let mut next = self.clone();
-        for flow in chain {
+        for flow in path {
             match next.flows.iter_mut().find(|known| known.pair == flow.pair) {
                 Some(known) if known.side == flow.side => known.amount_in += flow.amount_in,
                 Some(_) => return None,
@@ -75,7 +75,7 @@ impl Support {
             return None;
         }
         next.close()?;
-        (next.longest_chain() <= hops).then_some(next)
+        (next.longest_path() <= hops).then_some(next)
     }
 
     /// Computes which tokens lead to which; `None` on a cycle.
@@ -98,18 +98,18 @@ impl Support {
         }
     }
 
-    fn longest_chain(&self) -> usize {
-        longest_chain(&self.flows)
+    fn longest_path(&self) -> usize {
+        longest_path(&self.flows)
     }
 }
 
 /// Computes the most pools in a row; a cycle counts as more than any limit.
-pub(crate) fn longest_chain(flows: &[Flow]) -> usize {
-    chain_lengths(flows).map_or(usize::MAX, |lengths| lengths.into_iter().max().unwrap_or(0))
+pub(crate) fn longest_path(flows: &[Flow]) -> usize {
+    path_lengths(flows).map_or(usize::MAX, |lengths| lengths.into_iter().max().unwrap_or(0))
 }
 
 /// Computes for each flow the length of the longest path through it, in pools; `None` on a cycle.
-pub(crate) fn chain_lengths(flows: &[Flow]) -> Option<Vec<usize>> {
+pub(crate) fn path_lengths(flows: &[Flow]) -> Option<Vec<usize>> {
     let mut tokens: Vec<u32> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
     tokens.sort_unstable();
     tokens.dedup();
@@ -157,15 +157,15 @@ mod tests {
     }
 
     #[test]
-    fn each_flow_counts_the_longest_chain_through_it() {
+    fn each_flow_counts_the_longest_path_through_it() {
         // 0 → 1 → 2 → 3 and the shortcut 0 → 2.
         let flows = [flow(0, 1), flow(1, 2), flow(2, 3), flow(0, 2)];
-        assert_eq!(chain_lengths(&flows), Some(vec![3, 3, 3, 2]));
-        assert_eq!(longest_chain(&[]), 0);
+        assert_eq!(path_lengths(&flows), Some(vec![3, 3, 3, 2]));
+        assert_eq!(longest_path(&[]), 0);
     }
 
     #[test]
     fn a_cycle_is_longer_than_any_limit() {
-        assert_eq!(longest_chain(&[flow(0, 1), flow(1, 0)]), usize::MAX);
+        assert_eq!(longest_path(&[flow(0, 1), flow(1, 0)]), usize::MAX);
     }
 }

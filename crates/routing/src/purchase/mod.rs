@@ -5,12 +5,12 @@
 //! plan at an amount near its own is of second order, so that two solves are nearly always enough.
 
 mod bound;
-mod chain;
 mod fixed_plan;
+mod path;
 mod search;
 mod wanted;
 
 pub use bound::{InputBound, InputCertificate};
-pub use chain::{along_one_chain, buy_along};
+pub use path::{along_one_path, buy_along};
 pub use search::{Bought, buy};
 pub use wanted::Purchase;

@@ -10,7 +10,7 @@
 use super::newton::{Newton, Tolerance};
 use super::slopes::Stage;
 use super::subproblem::{Member, Subproblem};
-use crate::bound::layers::{Answers, Earning, LayerBoard, Layers, Node};
+use crate::bound::layers::{Answers, Earning, LayerPrices, Layers, Node};
 use crate::prepare::index32;
 use crate::tuning::Tuning;
 
@@ -48,7 +48,7 @@ impl<'p> LayerSearch<'_, 'p> {
         let mut first = Leaf { answers: Answers::default(), bound: f64::INFINITY, known, unclear: None };
         self.settle(&mut first, Tuning::LAYER_ROUNDS, 1.0);
         let mut leaves = vec![first];
-        for _ in 0..Tuning::LAYER_QUESTIONS {
+        for _ in 0..Tuning::LAYER_BRANCHES {
             let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
             let Some(at) = loosest.filter(|at| !self.is_close(leaves[*at].bound)) else { break };
             let Some(pair) = leaves[at].unclear.filter(|_| !self.newton.is_spent(Tuning::LAYER_WORK)) else { break };
@@ -80,9 +80,9 @@ impl<'p> LayerSearch<'_, 'p> {
             for ((_, known), price) in leaf.known.iter_mut().zip(&prices) {
                 *known = *price;
             }
-            let board = self.layers.board(&leaf.known, &leaf.answers);
+            let layer_prices = self.layers.layer_prices(&leaf.known, &leaf.answers);
             let least = Tuning::EARNING_LEAST_SHARE * self.scale;
-            let (bound, earning) = self.layers.evaluate(&board, &leaf.answers, least);
+            let (bound, earning) = self.layers.evaluate(&layer_prices, &leaf.answers, least);
             let (unclear, met_again) = self.unclear(&sub, &prices, leaf);
             if bound < leaf.bound || round == 0 {
                 leaf.unclear = unclear;
@@ -91,7 +91,7 @@ impl<'p> LayerSearch<'_, 'p> {
             if self.is_close(leaf.bound) || self.newton.is_spent(Tuning::LAYER_WORK) {
                 break;
             }
-            let grows = self.take_in(&mut leaf.known, &board, earning);
+            let grows = self.add_nodes(&mut leaf.known, &layer_prices, earning);
             match met_again.filter(|_| leaf.answers.tracked.len() < Tuning::LAYER_TRACKED) {
                 Some(token) => leaf.track(token),
                 None if !grows => break,
@@ -194,14 +194,14 @@ impl<'p> LayerSearch<'_, 'p> {
     }
 
     /// Adds the nodes that the most profitable pools lead to; returns whether there are any.
-    fn take_in(&self, known: &mut Vec<(Node, f64)>, board: &LayerBoard, mut earning: Vec<Earning>) -> bool {
+    fn add_nodes(&self, known: &mut Vec<(Node, f64)>, layer_prices: &LayerPrices, mut earning: Vec<Earning>) -> bool {
         earning.sort_by(|a, b| b.earned.total_cmp(&a.earned).then(a.to.cmp(&b.to)));
         let before = known.len();
         let room = Tuning::LAYER_NODES.min(before + Tuning::LAYER_NODES_PER_ROUND);
         for Earning { to, .. } in earning {
             let is_new = to.token as usize != self.layers.problem.target && known.iter().all(|(node, _)| *node != to);
             if is_new && known.len() < room {
-                known.push((to, self.layers.price(board, to)));
+                known.push((to, self.layers.price(layer_prices, to)));
             }
         }
         known[before..].sort_by(|(a, _), (b, _)| b.left.cmp(&a.left).then(a.token.cmp(&b.token)));
@@ -294,7 +294,7 @@ mod tests {
             let Ok(found) = solve(&market, &request) else { return Ok(()) };
             let flows = plan::flows_of(&market, &found.route);
             let splits = flows.iter().any(|flow| flows.iter().any(|other| other.from == flow.from && other.pair != flow.pair));
-            prop_assert!(splits || flows.len() <= usize::from(hops), "a chain of {} pools, {hops} are allowed", flows.len());
+            prop_assert!(splits || flows.len() <= usize::from(hops), "a path of {} pools, {hops} are allowed", flows.len());
             let Ok(certificate) = found.certificate else { return Ok(()) };
             let (achieved, bound) = (f64::from(certificate.achieved_value_wei), bound(&Problem::new(&market, &request).unwrap()));
             prop_assert!(achieved <= bound * (1.0 + 1e-9) + 2.0, "a route is worth {achieved}, the bound is {bound}");

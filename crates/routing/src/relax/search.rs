@@ -4,7 +4,7 @@
 use super::newton::{Newton, Tolerance};
 use super::slopes::Stage;
 use super::subproblem::{Member, Subproblem};
-use crate::bound::board::PriceBoard;
+use crate::bound::dual_prices::DualPrices;
 use crate::bound::evaluate;
 use crate::prepare::index32;
 use crate::problem::potentials::Potentials;
@@ -14,7 +14,7 @@ use crate::tuning::Tuning;
 /// Prices of all tokens, and the dual over the whole market at these prices.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
-    pub(crate) board: PriceBoard,
+    pub(crate) dual_prices: DualPrices,
     pub(crate) dual: f64,
 }
 
@@ -39,12 +39,12 @@ pub(crate) struct FlowSearch<'a, 'p> {
 impl<'p> FlowSearch<'_, 'p> {
     /// Returns the inputs, the outputs, the path's tokens, and the most promising other tokens by depth and distance
     /// from the best price.
-    pub(crate) fn first_tokens(&self, chain: &[Flow], net: f64, bound: f64) -> Vec<bool> {
+    pub(crate) fn first_tokens(&self, path: &[Flow], net: f64, bound: f64) -> Vec<bool> {
         let mut members = vec![false; self.local.len()];
         for end in self.problem.terms.ends() {
             members[end] = true;
         }
-        for flow in chain {
+        for flow in path {
             members[flow.from as usize] = true;
             members[flow.to as usize] = true;
         }
@@ -157,24 +157,24 @@ impl<'p> FlowSearch<'_, 'p> {
         found
     }
 
-    pub(crate) fn bound_at(&self, sub: &Subproblem<'p>, prices: &[f64]) -> (evaluate::Evaluation, PriceBoard) {
-        let mut board = PriceBoard::new(self.local.len());
+    pub(crate) fn bound_at(&self, sub: &Subproblem<'p>, prices: &[f64]) -> (evaluate::Evaluation, DualPrices) {
+        let mut dual_prices = DualPrices::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(prices) {
-            board.set(*token as usize, *price);
+            dual_prices.set(*token as usize, *price);
         }
-        board.fill(self.problem, self.alive, self.start);
+        dual_prices.fill(self.problem, self.alive, self.start);
         let found = evaluate::evaluate(
             self.problem,
             self.alive,
             &self.potentials.cap,
-            &board,
+            &dual_prices,
             Tuning::EARNING_LEAST_SHARE * self.scale,
         );
-        (found, board)
+        (found, dual_prices)
     }
 
     /// Adds the tokens of the pools that earn most, as far as there is room (column generation); returns the new ones.
-    pub(crate) fn take_in(&self, members: &mut [bool], earning: &[(f64, u32)]) -> Vec<usize> {
+    pub(crate) fn add_tokens(&self, members: &mut [bool], earning: &[(f64, u32)]) -> Vec<usize> {
         let mut earning = earning.to_vec();
         earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut room = Tuning::MOST_TOKENS

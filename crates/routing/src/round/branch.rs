@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use crate::bound::board::PriceBoard;
+use crate::bound::dual_prices::DualPrices;
 use crate::bound::evaluate;
 use crate::prepare::active::is_large;
 use crate::problem::{NOWHERE, Problem};
@@ -18,7 +18,7 @@ pub(crate) struct Relaxed<'p> {
     sub: Subproblem<'p>,
     leaves: Vec<Leaf>,
     /// Number of pools branched on so far, and the work that this took.
-    asked: usize,
+    branched: usize,
     work: u64,
 }
 
@@ -26,7 +26,7 @@ impl<'p> Relaxed<'p> {
     /// Starts without branches, from the relaxed prices and the dual there.
     pub(crate) fn new(sub: Subproblem<'p>, prices: Vec<f64>, at: Judged) -> Self {
         let first = Leaf { used: Vec::new(), unused: Vec::new(), bound: at.dual, prices, at: Rc::new(at) };
-        Self { sub, leaves: vec![first], asked: 0, work: 0 }
+        Self { sub, leaves: vec![first], branched: 0, work: 0 }
     }
 }
 
@@ -57,7 +57,7 @@ impl<'p> FlowSearch<'_, 'p> {
         let budget = before + Tuning::BRANCH_WORK.saturating_sub(relaxed.work);
         let leaves = &mut relaxed.leaves;
         leaves.iter_mut().for_each(|leaf| leaf.bound = leaf.bound.min(bound));
-        while relaxed.asked < Tuning::BRANCH_QUESTIONS && !self.newton.is_spent(budget) {
+        while relaxed.branched < Tuning::MOST_BRANCHES && !self.newton.is_spent(budget) {
             let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
             let Some(at) = loosest.filter(|at| leaves[*at].bound - net > least * bound) else { break };
             let Some(pair) = self.used_in_part(&relaxed.sub, &leaves[at]) else { break };
@@ -73,7 +73,7 @@ impl<'p> FlowSearch<'_, 'p> {
                 half.bound = if bound.is_nan() { leaf.bound } else { bound.min(leaf.bound) };
                 leaves.push(half);
             }
-            relaxed.asked += 1;
+            relaxed.branched += 1;
         }
         relaxed.work += self.newton.work() - before;
         self.newton.forget_work_since(before);
@@ -83,8 +83,8 @@ impl<'p> FlowSearch<'_, 'p> {
     /// Returns the pool whose use is least clear, weighted by its gas.
     fn used_in_part(&self, sub: &Subproblem<'p>, leaf: &Leaf) -> Option<u32> {
         let tau = Tuning::BRANCH_SMOOTHING[1] * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
-        let asked = |member: &&Member<'p>| !leaf.used.contains(&member.pair) && !leaf.unused.contains(&member.pair);
-        let unclear = sub.members.iter().filter(asked).filter_map(|member| {
+        let is_open = |member: &&Member<'p>| !leaf.used.contains(&member.pair) && !leaf.unused.contains(&member.pair);
+        let unclear = sub.members.iter().filter(is_open).filter_map(|member| {
             let earned = member.gain_within(sub, &leaf.prices)?;
             let weight = 1.0 / (1.0 + (-earned / tau).exp());
             Tuning::BRANCH_WEIGHTS.contains(&weight).then_some((weight * (1.0 - weight) * member.gas, member.pair))
@@ -114,18 +114,18 @@ impl<'p> FlowSearch<'_, 'p> {
     /// Evaluates the dual over the whole market at some prices; tokens outside of the subproblem get prices near
     /// `guess`.
     fn judged(&self, problem: &Problem<'_>, sub: &Subproblem<'p>, prices: &[f64], guess: &[f64]) -> Judged {
-        let mut board = PriceBoard::new(self.local.len());
+        let mut dual_prices = DualPrices::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(prices) {
-            board.set(*token as usize, *price);
+            dual_prices.set(*token as usize, *price);
         }
-        board.fill(problem, self.alive, guess);
-        let dual = evaluate::evaluate(problem, self.alive, &self.potentials.cap, &board, f64::INFINITY).bound;
-        Judged { board, dual }
+        dual_prices.fill(problem, self.alive, guess);
+        let dual = evaluate::evaluate(problem, self.alive, &self.potentials.cap, &dual_prices, f64::INFINITY).bound;
+        Judged { dual_prices, dual }
     }
 
     /// Computes the bound that follows from a branch's decisions and the dual at some prices.
     fn bound_of(&self, problem: &Problem<'_>, leaf: &Leaf, at: &Judged) -> f64 {
-        let counted = |pair: u32| evaluate::terms(problem, self.alive, &self.potentials.cap, &at.board, pair);
+        let counted = |pair: u32| evaluate::terms(problem, self.alive, &self.potentials.cap, &at.dual_prices, pair);
         let used = leaf.used.iter().filter_map(|pair| counted(*pair)).map(|(free, used)| used - free);
         let unused = leaf.unused.iter().filter_map(|pair| counted(*pair)).map(|(free, _)| -free);
         let bound = used.chain(unused).fold(at.dual, |bound, term| bound + term);

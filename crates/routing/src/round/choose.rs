@@ -20,12 +20,12 @@ pub(crate) fn round<'p>(
     sub: &Subproblem<'p>,
     relaxed: &[f64],
     dear: Option<&(Subproblem<'p>, Vec<f64>)>,
-    chain: &[Flow],
+    path: &[Flow],
 ) -> Option<(Fixed<'p>, Vec<Vec<Flow>>)> {
     let guesses: Vec<f64> = (0..search.node_count()).map(|token| search.guess(token)).collect();
     let runners_up = Vec::new();
     let mut rounding = Rounding { trials: 0, tried: Vec::new(), runners_up, sub, relaxed, dear, guesses };
-    let mut best = rounding.first(search, chain)?;
+    let mut best = rounding.first(search, path)?;
     best = rounding.limit(search, best);
     while let Some(better) = rounding.improve(search, &best) {
         best = better;
@@ -66,19 +66,19 @@ struct Rounding<'a, 'p> {
 }
 
 impl<'p> Rounding<'_, 'p> {
-    fn first(&mut self, search: &mut FlowSearch<'_, 'p>, chain: &[Flow]) -> Option<Fixed<'p>> {
-        let chain: Vec<u32> = chain.iter().map(|flow| flow.pair).collect();
+    fn first(&mut self, search: &mut FlowSearch<'_, 'p>, path: &[Flow]) -> Option<Fixed<'p>> {
+        let path: Vec<u32> = path.iter().map(|flow| flow.pair).collect();
         let (sub, prices) = self.dear.map_or((self.sub, self.relaxed), |(sub, prices)| (sub, prices.as_slice()));
         let members = sub.members.iter();
         let mut ratios: Vec<(f64, u32)> =
             members.filter_map(|member| Some((member.earned(sub, prices)?.0, member.pair))).collect();
         ratios.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut sets = vec![chain.clone()];
+        let mut sets = vec![path.clone()];
         for threshold in Tuning::FIRST_SET_SHARES {
             let mut set: Vec<u32> =
                 ratios.iter().filter(|(ratio, _)| *ratio > threshold).map(|(_, pair)| *pair).collect();
             push_new(&mut sets, set.clone());
-            set.extend(chain.iter().filter(|pair| !set.contains(pair)).copied().collect::<Vec<_>>());
+            set.extend(path.iter().filter(|pair| !set.contains(pair)).copied().collect::<Vec<_>>());
             push_new(&mut sets, set);
         }
         let mut best: Option<Fixed<'p>> = None;
@@ -142,7 +142,7 @@ impl<'p> Rounding<'_, 'p> {
 
     /// Finds one move that raises the value.
     fn improve(&mut self, search: &mut FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Option<Fixed<'p>> {
-        let prices = self.board(best);
+        let prices = self.dual_prices(best);
         let used: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
         let full = used.len() >= search.max_pools;
         let gains = self.sub.members.iter().filter(|member| used.contains(&member.pair));
@@ -258,7 +258,7 @@ impl<'p> Rounding<'_, 'p> {
 
     /// Computes prices of the subproblem's tokens: the set's own, and for the others the relaxed ones, moved to where
     /// no pool with a token of the set earns anything.
-    fn board(&self, best: &Fixed<'p>) -> Vec<f64> {
+    fn dual_prices(&self, best: &Fixed<'p>) -> Vec<f64> {
         let mut prices = self.relaxed.to_vec();
         let mut known = vec![false; prices.len()];
         for (at, token) in self.sub.tokens.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The best flow over a given set of pools.
 
-use crate::problem::support::{chain_lengths, longest_chain};
+use crate::problem::support::{longest_path, path_lengths};
 use crate::problem::{Flow, Problem};
 use crate::relax::{FlowSearch, Member, Newton, Stage, Subproblem, Tolerance};
 use crate::tuning::Tuning;
@@ -36,7 +36,7 @@ impl<'p> Fixed<'p> {
                 return None;
             }
             let fixed = Self::balance(problem, newton, local, &pools, start, scale, excess)?;
-            if longest_chain(&fixed.flows) <= problem.hops {
+            if longest_path(&fixed.flows) <= problem.hops {
                 return Some(fixed);
             }
             let dropped = fixed.too_deep(problem.hops);
@@ -86,7 +86,7 @@ impl<'p> Fixed<'p> {
         let mut flows: Vec<Flow> = flows.into_iter().map(|(flow, _)| flow).collect();
         let mut dropped = Vec::new();
         loop {
-            let Some(lengths) = chain_lengths(&flows) else {
+            let Some(lengths) = path_lengths(&flows) else {
                 dropped.push(flows.remove(0).pair);
                 continue;
             };

@@ -2,7 +2,7 @@
 
 use super::branch::Relaxed;
 use super::choose;
-use crate::bound::board::PriceBoard;
+use crate::bound::dual_prices::DualPrices;
 use crate::bound::evaluate;
 use crate::problem::Flow;
 use crate::relax::{FlowSearch, Judged, Subproblem};
@@ -14,21 +14,21 @@ pub(crate) struct Found<'p> {
     pub(crate) runners_up: Vec<Vec<Flow>>,
     pub(crate) bound: f64,
     /// The least value of the dual over the whole market, and the prices of all tokens that give it.
-    pub(crate) tightest: (f64, PriceBoard),
+    pub(crate) tightest: (f64, DualPrices),
     /// The relaxed problem to branch on; `None` if the number of pools is what limits the flow.
     pub(crate) relaxed: Option<Relaxed<'p>>,
 }
 
 impl<'p> FlowSearch<'_, 'p> {
-    /// Searches from the start prices, first among the most promising tokens. `chain` is the best single path, whose
+    /// Searches from the start prices, first among the most promising tokens. `path` is the best single path, whose
     /// value net of gas is `net`; `bound` is the least bound known.
-    pub(crate) fn run(&mut self, chain: &[Flow], net: f64, bound: f64) -> Found<'p> {
-        let mut members = self.first_tokens(chain, net, bound);
+    pub(crate) fn run(&mut self, path: &[Flow], net: f64, bound: f64) -> Found<'p> {
+        let mut members = self.first_tokens(path, net, bound);
         let mut prices: Vec<f64> = (0..self.node_count()).map(|token| self.guess(token)).collect();
         let mut least = bound;
-        let mut tightest = (f64::INFINITY, PriceBoard::new(0));
+        let mut tightest = (f64::INFINITY, DualPrices::new(0));
         let mut sub = Subproblem::default();
-        let mut at = Judged { board: PriceBoard::new(0), dual: f64::INFINITY };
+        let mut at = Judged { dual_prices: DualPrices::new(0), dual: f64::INFINITY };
         for round in 0..Tuning::RELAX_ROUNDS {
             let pools = self.pools_among(&members);
             sub = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
@@ -37,56 +37,62 @@ impl<'p> FlowSearch<'_, 'p> {
             for (token, price) in sub.tokens.iter().zip(&local) {
                 prices[*token as usize] = *price;
             }
-            let (found, board) = self.bound_at(&sub, &local);
-            at = Judged { board: board.clone(), dual: found.bound };
+            let (found, dual_prices) = self.bound_at(&sub, &local);
+            at = Judged { dual_prices: dual_prices.clone(), dual: found.bound };
             least = least.min(found.bound);
             if found.bound < tightest.0 {
-                tightest = (found.bound, board.clone());
+                tightest = (found.bound, dual_prices.clone());
             }
             if round + 1 == Tuning::RELAX_ROUNDS || self.newton.is_spent(Tuning::RELAX_WORK) {
                 break;
             }
-            let fresh = self.take_in(&mut members, &found.earning);
+            let fresh = self.add_tokens(&mut members, &found.earning);
             if fresh.is_empty() {
                 break;
             }
-            for token in fresh.into_iter().filter(|token| board.price[*token] > 0.0) {
-                prices[token] = board.price[token];
+            for token in fresh.into_iter().filter(|token| dual_prices.price[*token] > 0.0) {
+                prices[token] = dual_prices.price[token];
             }
         }
         let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
         self.ceiling = self.ceiling.min(least);
         let is_settled = |bound: f64| net > 0.0 && bound - net <= Tuning::SETTLED_GAP * bound;
-        let mut asked = Relaxed::new(sub.clone(), relaxed.clone(), at);
+        let mut branching = Relaxed::new(sub.clone(), relaxed.clone(), at);
         // The gas of a few pools may explain the whole gap: branching on them is cheaper than choosing a new set of
         // pools.
         if !is_settled(least) && Tuning::COUNTING_GAS_UNITS * self.problem.gas_price > least - net {
-            least = self.branch(&mut asked, net, least);
+            least = self.branch(&mut branching, net, least);
         }
         if is_settled(least) {
-            return Found { flows: Vec::new(), runners_up: Vec::new(), bound: least, tightest, relaxed: Some(asked) };
+            return Found {
+                flows: Vec::new(),
+                runners_up: Vec::new(),
+                bound: least,
+                tightest,
+                relaxed: Some(branching),
+            };
         }
         let dear = self.dearer(&sub, &relaxed);
-        let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), chain);
+        let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), path);
         let Some((fixed, runners_up)) = rounded else {
             return Found { flows: Vec::new(), runners_up: Vec::new(), bound: least, tightest, relaxed: None };
         };
-        let mut board = PriceBoard::new(self.local.len());
+        let mut dual_prices = DualPrices::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
-            board.set(*token as usize, *price);
+            dual_prices.set(*token as usize, *price);
         }
-        board.fill(self.problem, self.alive, self.start);
-        let last = evaluate::evaluate(self.problem, self.alive, &self.potentials.cap, &board, f64::INFINITY);
+        dual_prices.fill(self.problem, self.alive, self.start);
+        let last = evaluate::evaluate(self.problem, self.alive, &self.potentials.cap, &dual_prices, f64::INFINITY);
         least = least.min(last.bound);
         if last.bound < tightest.0 {
-            tightest = (last.bound, board.clone());
+            tightest = (last.bound, dual_prices.clone());
         }
-        Found { flows: fixed.flows, runners_up, bound: least, tightest, relaxed: dear.is_none().then_some(asked) }
+        Found { flows: fixed.flows, runners_up, bound: least, tightest, relaxed: dear.is_none().then_some(branching) }
     }
 
     /// Returns the best flow found over the open pools among a few tokens and the ends, without a bound; `start` has
     /// prices close to it.
-    pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, chain: &[Flow]) -> Vec<Flow> {
+    pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, incumbent: &[Flow]) -> Vec<Flow> {
         let mut members = vec![false; self.local.len()];
         for token in tokens.map(|token| token as usize).chain(self.problem.terms.ends()) {
             members[token] = true;
@@ -96,7 +102,7 @@ impl<'p> FlowSearch<'_, 'p> {
         let mut relaxed: Vec<f64> = sub.tokens.iter().map(|token| self.guess(*token)).collect();
         self.relax(&sub, &mut relaxed, false);
         let dear = self.dearer(&sub, &relaxed);
-        let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), chain);
+        let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), incumbent);
         rounded.map_or_else(Vec::new, |(fixed, _)| fixed.flows)
     }
 }

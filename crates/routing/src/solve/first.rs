@@ -28,32 +28,32 @@ impl Solver<'_> {
             self.offer_plans(&plans::plans(&self.problem, &self.potentials, 1), best);
             return Ok(());
         }
-        let mut chains = self.chains();
-        if chains.is_empty() || self.potentials.worth[self.problem.source] <= 0.0 {
+        let mut paths = self.paths();
+        if paths.is_empty() || self.potentials.worth[self.problem.source] <= 0.0 {
             if self.problem.active.is_some() {
                 // Through the whole market there may be a route.
                 return Err(self.no_route());
             }
             // A trade worth less than its gas is still answered: search without gas in the potentials.
             let with_gas = std::mem::replace(&mut self.potentials, Potentials::new(&self.problem, 0.0));
-            chains = self.chains();
+            paths = self.paths();
             // If that finds no path either, gas is not the obstacle: no single path takes the amount.
-            self.is_below_gas = !chains.is_empty() || with_gas.worth[self.problem.source] <= 0.0;
+            self.is_below_gas = !paths.is_empty() || with_gas.worth[self.problem.source] <= 0.0;
             if !self.is_below_gas {
                 self.potentials = with_gas;
             }
         }
         self.reached()?;
-        for chain in chains {
-            self.offer(best, &chain.flows);
+        for path in paths {
+            self.offer(best, &path.flows);
         }
         Ok(())
     }
 
-    fn chains(&self) -> Vec<Path> {
+    fn paths(&self) -> Vec<Path> {
         let is_whole = self.problem.active.is_none();
-        let quotes = if is_whole { Tuning::PATH_QUOTES } else { Tuning::FIRST_CHAIN_QUOTES };
-        path::whole_paths(&self.problem, &self.potentials, Tuning::FIRST_CHAINS, quotes)
+        let quotes = if is_whole { Tuning::PATH_QUOTES } else { Tuning::FIRST_PATH_QUOTES };
+        path::whole_paths(&self.problem, &self.potentials, Tuning::FIRST_PATHS, quotes)
     }
 
     /// Checks that every output can be reached from an input, and that every input leads to an output.
@@ -105,25 +105,25 @@ impl Solver<'_> {
     }
 
     /// Tries the best paths of a pair over other pools, or at another gas price.
-    pub(super) fn offer_chains(&self, problem: &Problem<'_>, best: &mut Option<Candidate>) {
+    pub(super) fn offer_paths(&self, problem: &Problem<'_>, best: &mut Option<Candidate>) {
         if !problem.is_pair() {
             return;
         }
         let potentials = Potentials::new(problem, 1.0);
-        for chain in path::best_paths(problem, &potentials, problem.amount, &Support::default(), Tuning::FIRST_CHAINS) {
-            self.offer(best, &chain.flows);
+        for path in path::best_paths(problem, &potentials, problem.amount, &Support::default(), Tuning::FIRST_PATHS) {
+            self.offer(best, &path.flows);
         }
     }
 
     /// Searches again for a single path that is better than the best flow, if the first search may have been cut short:
     /// most paths can be ruled out now. Such a path may also beat a flow of many pools, if one pool that is out of line
     /// replaces several.
-    pub(super) fn offer_missed_chain(&self, best: &mut Option<Candidate>) {
+    pub(super) fn offer_missed_path(&self, best: &mut Option<Candidate>) {
         let is_cut = self.problem.active.is_some() && self.problem.is_pair();
         let Some(net) = best.as_ref().map(|found| found.net).filter(|_| is_cut) else { return };
-        let floor = net + Tuning::MISSED_CHAIN_GAIN * net.abs();
-        let chain = path::better_path(&self.problem, &self.potentials, floor, Tuning::MISSED_CHAIN_QUOTES);
-        self.offer(best, &chain.map_or_else(Vec::new, |chain| chain.flows));
+        let floor = net + Tuning::MISSED_PATH_GAIN * net.abs();
+        let path = path::better_path(&self.problem, &self.potentials, floor, Tuning::MISSED_PATH_QUOTES);
+        self.offer(best, &path.map_or_else(Vec::new, |path| path.flows));
     }
 
     /// Tries the first plans again in parts, for amounts beyond the market's liquidity; returns whether that is better.
@@ -131,7 +131,7 @@ impl Solver<'_> {
         let before = best.as_ref().map(|found| found.net);
         if self.problem.is_pair() {
             let pools = plan::most_pools(self.prepared, self.request);
-            let cut = chunks::Cut { chunks: Tuning::CHUNKS, pools, chains: usize::MAX, quotes: Tuning::CHUNK_QUOTES };
+            let cut = chunks::Cut { chunks: Tuning::CHUNKS, pools, paths: usize::MAX, quotes: Tuning::CHUNK_QUOTES };
             self.offer(best, &chunks::chunked(&self.problem, &self.potentials, cut));
         } else {
             self.offer_plans(&plans::plans(&self.problem, &self.potentials, Tuning::PLAN_PARTS), best);
@@ -189,9 +189,9 @@ impl Solver<'_> {
         let start = self.potentials.start_prices(&self.problem);
         for _ in 0..Tuning::REFINEMENTS {
             let Some(net) = best.as_ref().map(|found| found.net) else { return };
-            let chain = self.flows_of(best.as_ref());
-            let tokens = chain.iter().flat_map(|flow| [flow.from, flow.to]);
-            let flows = self.search(&self.problem, &self.potentials, &[], &start, net).among(tokens, &chain);
+            let incumbent = self.flows_of(best.as_ref());
+            let tokens = incumbent.iter().flat_map(|flow| [flow.from, flow.to]);
+            let flows = self.search(&self.problem, &self.potentials, &[], &start, net).among(tokens, &incumbent);
             self.offer(best, &flows);
             if best.as_ref().is_none_or(|found| found.net <= net) {
                 return;
@@ -201,8 +201,8 @@ impl Solver<'_> {
 
     /// Tries paths of a pair that hold as little as possible of each token, if nothing else takes the amount.
     pub(super) fn offer_narrowest(&self, best: &mut Option<Candidate>) {
-        for chain in path::narrowest_paths(&self.problem, &self.potentials, Tuning::FIRST_CHAINS) {
-            self.offer(best, &chain.flows);
+        for path in path::narrowest_paths(&self.problem, &self.potentials, Tuning::FIRST_PATHS) {
+            self.offer(best, &path.flows);
         }
     }
 
@@ -210,7 +210,9 @@ impl Solver<'_> {
     pub(super) fn offer_walk(&self, best: &mut Option<Candidate>) {
         let amounts = self.request.inputs.iter().map(|(_, amount)| *amount);
         let Some(amount) = amounts.reduce(|sum, amount| sum.saturating_add(amount)) else { return };
-        self.offer(best, &walk::best_chain(&self.problem, self.request, amount).unwrap_or_default());
+        let floor = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
+        let path = walk::best_path(&self.problem, &self.potentials, self.request, amount, floor);
+        self.offer(best, &path.unwrap_or_default());
     }
 
     /// Returns the token of a request at a node.

@@ -163,7 +163,7 @@ impl<'a> Solver<'a> {
         }
         let mut split = self.split(&self.problem, best);
         self.tightest.set(split.tightest(&self.problem));
-        self.offer_missed_chain(best);
+        self.offer_missed_path(best);
         let bound = self.narrowed(&mut split, best.as_ref());
         if self.problem.is_pair() && best.as_ref().is_some_and(|found| self.is_off(bound, found, Tuning::TICK_GAP)) {
             self.offer_tick_stops(best);
@@ -270,8 +270,9 @@ impl<'a> Solver<'a> {
         let amounts = self.request.inputs.iter().map(|(_, amount)| *amount);
         let whole = amounts.reduce(|sum, amount| sum.saturating_add(amount)).unwrap_or_default();
         let less = |amount: &U256| Some(*amount / U256::from(Tuning::PART)).filter(|part| !part.is_zero());
-        std::iter::successors(less(&whole), less)
-            .any(|part| walk::best_chain(&self.problem, self.request, part).is_some())
+        std::iter::successors(less(&whole), less).any(|part| {
+            walk::best_path(&self.problem, &self.potentials, self.request, part, f64::NEG_INFINITY).is_some()
+        })
     }
 
     fn certificate(&self, bound: f64, found: &Candidate) -> Result<Certificate, Uncertified> {

@@ -5,7 +5,7 @@ use crate::MAX_ROUTE_GAS_UNITS;
 use crate::exact::candidate::{Candidate, best_run, completed, with_leftovers};
 use crate::exact::mend::shift;
 use crate::plan;
-use crate::problem::support::longest_chain;
+use crate::problem::support::longest_path;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
@@ -19,7 +19,7 @@ impl Solver<'_> {
         let spare = self.flows_of(best.as_ref());
         let whole = completed(&self.problem, flows, &spare);
         // What is left may flow on over more pools than a path may have.
-        let is_allowed = |whole: &[Flow]| longest_chain(whole) <= self.problem.hops;
+        let is_allowed = |whole: &[Flow]| longest_path(whole) <= self.problem.hops;
         if (whole.len() > flows.len() && !is_allowed(&whole)) || self.offer_kept(best, &whole, None) {
             return;
         }
@@ -47,7 +47,7 @@ impl Solver<'_> {
     pub(super) fn save_gas(&self, bound: f64, best: &mut Option<Candidate>) {
         for dear in dearer(&self.problem, bound) {
             self.too_much_gas.set(false);
-            self.offer_chains(&dear, best);
+            self.offer_paths(&dear, best);
             self.split(&dear, best);
             if !self.too_much_gas.get() {
                 return;

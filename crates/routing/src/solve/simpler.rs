@@ -4,7 +4,7 @@ use super::Solver;
 use crate::exact::candidate::{Candidate, best_run};
 use crate::prepare::index32;
 use crate::problem::Flow;
-use crate::problem::support::longest_chain;
+use crate::problem::support::longest_path;
 use crate::tuning::Tuning;
 
 impl Solver<'_> {
@@ -29,7 +29,7 @@ impl Solver<'_> {
             let ends = [self.problem.source, self.problem.target].map(index32);
             let fewer = without(&flows, flow.pair, ends);
             // Where paths of allowed length meet, removing a part of them may leave a longer one.
-            let is_allowed = longest_chain(&fewer) <= self.problem.hops;
+            let is_allowed = longest_path(&fewer) <= self.problem.hops;
             let simpler = is_allowed.then(|| best_run(&self.problem, self.request, &fewer, None)).flatten();
             let is_shorter = |simpler: &Candidate| simpler.route.steps.len() < found.route.steps.len();
             match simpler.filter(|simpler| simpler.net >= least && is_shorter(simpler)) {

@@ -1,7 +1,7 @@
 //! The split of one amount over many pools, and the bound that goes with it.
 
 use super::{Solver, Tightest};
-use crate::bound::board::PriceBoard;
+use crate::bound::dual_prices::DualPrices;
 use crate::bound::few::{self, Worth};
 use crate::bound::layers::Layers;
 use crate::bound::{evaluate, passing};
@@ -28,15 +28,15 @@ pub(super) struct Rest<'p> {
     alive: Vec<bool>,
     start: Vec<f64>,
     newton: Newton,
-    tightest: (f64, PriceBoard),
+    tightest: (f64, DualPrices),
     relaxed: Option<Relaxed<'p>>,
 }
 
 impl Split<'_> {
     /// Returns the least dual over a pair's pools, if there is one.
     pub(super) fn tightest(&self, problem: &Problem<'_>) -> Option<Tightest> {
-        let (dual, board) = &self.rest.as_ref()?.tightest;
-        let price_in = board.price.get(problem.source).copied()?;
+        let (dual, dual_prices) = &self.rest.as_ref()?.tightest;
+        let price_in = dual_prices.price.get(problem.source).copied()?;
         dual.is_finite().then_some(Tightest { dual: *dual, price_in })
     }
 }
@@ -51,16 +51,22 @@ impl Solver<'_> {
         let Some(found) = best else { return potentials.bound(problem) };
         self.tighten(problem, &mut potentials, found.net);
         let mut bound = potentials.bound(problem);
-        let chain = self.flows_of(best);
+        let incumbent = self.flows_of(best);
         let caps = &potentials.cap;
-        // Prices along the path account for the gas of every pool on it; prices without arbitrage, for stale pools.
-        let boards = [few::chain_prices(problem, &alive, &chain), few::standing_prices(problem, &alive)];
-        let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
-        let evaluated = |board| evaluate::evaluate(problem, &alive, caps, board, f64::INFINITY).bound;
-        let least = boards.iter().map(|board| (evaluated(board), board)).min_by(|a, b| a.0.total_cmp(&b.0));
-        let worth = if let Some((evaluated, board)) = least {
+        // Prices along the incumbent account for the gas of every pool on it; prices without arbitrage, for stale pools.
+        let price_sets = [few::path_prices(problem, &alive, &incumbent), few::standing_prices(problem, &alive)];
+        let price_sets: Vec<DualPrices> = price_sets.into_iter().flatten().collect();
+        let evaluated = |dual_prices| evaluate::evaluate(problem, &alive, caps, dual_prices, f64::INFINITY).bound;
+        let least = price_sets
+            .iter()
+            .map(|dual_prices| (evaluated(dual_prices), dual_prices))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let worth = if let Some((evaluated, dual_prices)) = least {
             bound = bound.min(evaluated);
-            Worth { quotes: Tuning::COUNTING_QUOTES_BELOW_GAS, ..Worth::of_board(problem, evaluated, board, caps) }
+            Worth {
+                quotes: Tuning::COUNTING_QUOTES_BELOW_GAS,
+                ..Worth::of_dual_prices(problem, evaluated, dual_prices, caps)
+            }
         } else {
             let gas_left_out = potentials.gas_left_out();
             Worth {
@@ -71,7 +77,7 @@ impl Solver<'_> {
                 quotes: Tuning::COUNTING_QUOTES_BELOW_GAS,
             }
         };
-        let few = few::bound(problem, worth, &alive, &boards, found.net);
+        let few = few::bound(problem, worth, &alive, &price_sets, found.net);
         few.map_or(bound, |few| few.min(bound))
     }
 
@@ -150,9 +156,9 @@ impl Solver<'_> {
         if is_pair {
             self.settle_guesses(problem, &mut start);
         }
-        let chain = self.flows_of(best.as_ref());
+        let incumbent = self.flows_of(best.as_ref());
         let mut search = self.search(problem, &potentials, &alive, &start, self.scale(bound));
-        let found = search.run(&chain, net, bound);
+        let found = search.run(&incumbent, net, bound);
         let newton = search.newton;
         self.offer(best, &found.flows);
         if is_pair {
@@ -166,16 +172,17 @@ impl Solver<'_> {
     /// better, those become the start prices.
     fn judge_start(&self, problem: &Problem<'_>, caps: &[f64], alive: &[bool], start: &mut Vec<f64>, net: f64) -> f64 {
         let is_pair = problem.is_pair();
-        let mut board = PriceBoard::new(start.len());
+        let mut dual_prices = DualPrices::new(start.len());
         if is_pair {
             let priced = start.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0);
-            priced.for_each(|(token, price)| board.set(token, *price));
+            priced.for_each(|(token, price)| dual_prices.set(token, *price));
         } else {
-            problem.terms.ends().into_iter().for_each(|end| board.set(end, start[end]));
+            problem.terms.ends().into_iter().for_each(|end| dual_prices.set(end, start[end]));
         }
-        board.fill(problem, alive, start);
-        let dual = |board: &PriceBoard| evaluate::evaluate(problem, alive, caps, board, f64::INFINITY).bound;
-        let judged = dual(&board);
+        dual_prices.fill(problem, alive, start);
+        let dual =
+            |dual_prices: &DualPrices| evaluate::evaluate(problem, alive, caps, dual_prices, f64::INFINITY).bound;
+        let judged = dual(&dual_prices);
         if is_pair
             && judged - net > Tuning::DISTRUST_GAP * judged.abs()
             && let Some(standing) = few::standing_prices(problem, alive)
@@ -193,18 +200,18 @@ impl Solver<'_> {
     pub(super) fn narrowed<'p>(&'p self, split: &mut Split<'p>, best: Option<&Candidate>) -> f64 {
         let problem = &self.problem;
         let (mut bound, known) = (split.bound, best.map_or(0.0, |found| found.net));
-        let Some(Rest { alive, start, newton, tightest: (dual, board), relaxed }) = &mut split.rest else {
+        let Some(Rest { alive, start, newton, tightest: (dual, dual_prices), relaxed }) = &mut split.rest else {
             return bound;
         };
         if dual.is_finite() && bound - known > Tuning::CLOSE_GAP * bound.abs() {
             let caps = &split.potentials.cap;
-            let earning = evaluate::evaluate(problem, alive, caps, board, 0.0).earning;
-            let passing = passing::passing(problem, alive, caps, &board.price, &earning);
+            let earning = evaluate::evaluate(problem, alive, caps, dual_prices, 0.0).earning;
+            let passing = passing::passing(problem, alive, caps, &dual_prices.price, &earning);
             bound = bound.min(*dual - passing);
         }
         let is_pair = problem.is_pair();
-        let (caps, chain) = (&split.potentials.cap, || self.flows_of(best));
-        let layered = |bound: f64| self.layered(alive, caps, &board.price, &chain(), [known, bound]);
+        let (caps, incumbent) = (&split.potentials.cap, || self.flows_of(best));
+        let layered = |bound: f64| self.layered(alive, caps, &dual_prices.price, &incumbent(), [known, bound]);
         let is_off = |bound: f64, gap: f64| is_pair && dual.is_finite() && bound - known > gap * bound.abs();
         // Counting pools and branching close a gap of the gas of a few pools better; if more is open, prices disagree.
         let is_by_gas = |bound: f64| Tuning::COUNTING_GAS_UNITS * problem.gas_price > bound - known;
@@ -219,20 +226,20 @@ impl Solver<'_> {
             bound = search.branch(relaxed, known, bound);
         }
         if is_off(bound, Tuning::UNCLEAR_GAPS[usize::from(large)]) && is_by_gas(bound) {
-            let worth = Worth::of_board(problem, *dual, board, caps);
-            let boards = [Some(board.clone()), few::chain_prices(problem, alive, &chain())];
-            let boards: Vec<PriceBoard> = boards.into_iter().flatten().collect();
-            let few = few::bound(problem, worth, alive, &boards, known);
+            let worth = Worth::of_dual_prices(problem, *dual, dual_prices, caps);
+            let price_sets = [Some(dual_prices.clone()), few::path_prices(problem, alive, &incumbent())];
+            let price_sets: Vec<DualPrices> = price_sets.into_iter().flatten().collect();
+            let few = few::bound(problem, worth, alive, &price_sets, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
         if !is_apart && is_off(bound, gap_by_gas) { layered(bound) } else { bound }
     }
 
-    /// Computes the least bound by remaining pools, starting from the tokens of a path and their prices.
-    fn layered(&self, alive: &[bool], caps: &[f64], price: &[f64], chain: &[Flow], [net, bound]: [f64; 2]) -> f64 {
+    /// Computes the least bound by remaining pools, starting from the tokens of the incumbent and their prices.
+    fn layered(&self, alive: &[bool], caps: &[f64], price: &[f64], incumbent: &[Flow], [net, bound]: [f64; 2]) -> f64 {
         let problem = &self.problem;
         let layers = Layers::new(problem, alive, caps);
-        let mut tokens: Vec<u32> = chain.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+        let mut tokens: Vec<u32> = incumbent.iter().flat_map(|flow| [flow.from, flow.to]).collect();
         tokens.sort_unstable();
         tokens.dedup();
         let scale = self.scale(bound).max(problem.gas_price);
@@ -264,12 +271,12 @@ impl Solver<'_> {
         let alive = reachable(problem);
         let start = potentials.start_prices(problem);
         for guess in [&start, &potentials.worth] {
-            let mut board = PriceBoard::new(guess.len());
+            let mut dual_prices = DualPrices::new(guess.len());
             for (token, price) in guess.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0) {
-                board.set(token, *price);
+                dual_prices.set(token, *price);
             }
-            board.fill(problem, &alive, guess);
-            evaluate::evaluate(problem, &alive, &potentials.cap, &board, f64::INFINITY);
+            dual_prices.fill(problem, &alive, guess);
+            evaluate::evaluate(problem, &alive, &potentials.cap, &dual_prices, f64::INFINITY);
         }
     }
 

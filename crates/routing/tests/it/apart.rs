@@ -218,7 +218,7 @@ fn where_the_last_pool_of_a_chain_is_full_less_is_sent_down_the_chain() {
     let alone = paid(&sketches[2..], 8_565.5, 2, 0);
     for gas_price_wei in [0, 50_000_000, GWEI, 30 * GWEI] {
         let both = paid(&sketches, 8_565.5, 2, gas_price_wei);
-        assert!(both > 1.05 * alone, "{both} with the chain, {alone} without, at {gas_price_wei} wei");
+        assert!(both > 1.05 * alone, "{both} with the path, {alone} without, at {gas_price_wei} wei");
     }
 }
 

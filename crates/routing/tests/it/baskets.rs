@@ -1,9 +1,9 @@
-//! Compares baskets on small random markets with naive splitting over every combination of chains of pools that is
+//! Compares baskets on small random markets with naive splitting over every combination of paths of pools that is
 //! drawn.
 
 use std::sync::Arc;
 
-use crate::common::{Sketch, chains, market, request, run_route, token};
+use crate::common::{Sketch, market, paths, request, run_route, token};
 use braid_market::{Market, Tokens};
 use braid_primitives::{PoolId, TokenId, U256};
 use braid_protocols::{After, PoolState, uniswap_v2, uniswap_v3};
@@ -97,13 +97,13 @@ fn value(prepared: &Prepared, request: &Request, amounts: &[U256], gas_units: u6
 
 type Chain = Vec<(PoolId, u8, u8)>;
 
-/// Returns whether chains together are a route: no pool in both directions, no cycle, and no chain longer than `hops`.
-fn is_route(market: &Market, chains: &[Chain], hops: usize) -> bool {
+/// Returns whether paths together are a route: no pool in both directions, no cycle, and no path longer than `hops`.
+fn is_route(market: &Market, paths: &[Chain], hops: usize) -> bool {
     let edge = |step: &(PoolId, u8, u8)| {
         let coins = &market.pool(step.0).unwrap().coins;
         (coins[usize::from(step.1)], coins[usize::from(step.2)])
     };
-    let steps: Vec<_> = chains.iter().flatten().collect();
+    let steps: Vec<_> = paths.iter().flatten().collect();
     if steps.iter().any(|a| steps.iter().any(|b| a.0 == b.0 && a.1 != b.1)) {
         return false;
     }
@@ -126,7 +126,7 @@ fn is_route(market: &Market, chains: &[Chain], hops: usize) -> bool {
     false
 }
 
-/// Splits every input over the outputs by the same shares, and sends each part down the chain for its pair. Returns the
+/// Splits every input over the outputs by the same shares, and sends each part down the path for its pair. Returns the
 /// outputs and the gas. A pool that is used again has its state after the previous use, and its gas is counted once,
 /// except for ticks.
 fn run(market: &Market, request: &Request, plan: &[Vec<&Chain>], shares: &[f64]) -> Option<(Vec<U256>, u64)> {
@@ -135,13 +135,13 @@ fn run(market: &Market, request: &Request, plan: &[Vec<&Chain>], shares: &[f64])
     let mut arrived = vec![U256::ZERO; request.outputs.len()];
     for ((_, amount), row) in request.inputs.iter().zip(plan) {
         let mut left = *amount;
-        for (k, chain) in row.iter().enumerate() {
+        for (k, path) in row.iter().enumerate() {
             let whole: f64 = shares[k..].iter().sum();
             let last = k + 1 == row.len();
             let part = if last { left } else { U256::from(f64::from(left) * (shares[k] / whole)).min(left) };
             left -= part;
             let mut held = part;
-            for (id, coin_in, coin_out) in *chain {
+            for (id, coin_in, coin_out) in *path {
                 let before = states.iter().find(|(used, _)| used == id).map_or(&After::Unchanged, |(_, after)| after);
                 let swap = market.pool(*id)?.swap_after(&request.at, before, *coin_in, *coin_out, held).ok()?;
                 held = swap.amount_out;
@@ -170,7 +170,7 @@ fn least_gas(market: &Market, id: PoolId) -> u64 {
     }
 }
 
-/// Returns the best value of a combination of chains while its shares are adjusted towards the requested ones.
+/// Returns the best value of a combination of paths while its shares are adjusted towards the requested ones.
 fn naive(prepared: &Prepared, request: &Request, plan: &[Vec<&Chain>]) -> Option<f64> {
     let market = prepared.market();
     let mut shares: Vec<f64> = request.outputs.iter().map(|(_, bps)| f64::from(*bps)).collect();
@@ -188,7 +188,7 @@ fn naive(prepared: &Prepared, request: &Request, plan: &[Vec<&Chain>]) -> Option
     best
 }
 
-/// Returns combinations of chains, one chain per input and output: the shortest of each first, and then others by a
+/// Returns combinations of paths, one path per input and output: the shortest of each first, and then others by a
 /// fixed random choice.
 fn combinations(market: &Market, request: &Request, count: usize) -> Vec<Vec<Vec<Chain>>> {
     let all: Vec<Vec<Vec<Chain>>> = request
@@ -198,7 +198,7 @@ fn combinations(market: &Market, request: &Request, count: usize) -> Vec<Vec<Vec
             let outputs = request.outputs.iter();
             outputs
                 .map(|(output, _)| {
-                    let mut found = chains(market, *input, *output, 3);
+                    let mut found = paths(market, *input, *output, 3);
                     found.sort_by_key(Vec::len);
                     found
                 })

@@ -130,8 +130,8 @@ pub(crate) fn request(input: TokenId, amount: U256, output: TokenId, gas_price_w
     }
 }
 
-/// Returns every chain of at most `hops` pools without a repeated token, as (pool, coin in, coin out).
-pub(crate) fn chains(market: &Market, from: TokenId, to: TokenId, hops: usize) -> Vec<Vec<(PoolId, u8, u8)>> {
+/// Returns every path of at most `hops` pools without a repeated token, as (pool, coin in, coin out).
+pub(crate) fn paths(market: &Market, from: TokenId, to: TokenId, hops: usize) -> Vec<Vec<(PoolId, u8, u8)>> {
     let mut found = Vec::new();
     extend(market, to, hops, &mut vec![from], &mut Vec::new(), &mut found);
     found
@@ -142,15 +142,15 @@ fn extend(
     to: TokenId,
     hops: usize,
     visited: &mut Vec<TokenId>,
-    chain: &mut Vec<(PoolId, u8, u8)>,
+    path: &mut Vec<(PoolId, u8, u8)>,
     found: &mut Vec<Vec<(PoolId, u8, u8)>>,
 ) {
     let at = *visited.last().unwrap();
     if at == to {
-        found.push(chain.clone());
+        found.push(path.clone());
         return;
     }
-    if chain.len() == hops {
+    if path.len() == hops {
         return;
     }
     for id in market.pools_of(at) {
@@ -164,17 +164,17 @@ fn extend(
         }
         let coin = pool.coin_index(at).unwrap();
         visited.push(next);
-        chain.push((*id, coin, 1 - coin));
-        extend(market, to, hops, visited, chain, found);
-        chain.pop();
+        path.push((*id, coin, 1 - coin));
+        extend(market, to, hops, visited, path, found);
+        path.pop();
         visited.pop();
     }
 }
 
-/// Returns the exact output and gas of a chain; `None` if a pool refuses.
-pub(crate) fn run_chain(market: &Market, chain: &[(PoolId, u8, u8)], amount: U256) -> Option<(U256, u64)> {
+/// Returns the exact output and gas of a path; `None` if a pool refuses.
+pub(crate) fn run_path(market: &Market, path: &[(PoolId, u8, u8)], amount: U256) -> Option<(U256, u64)> {
     let mut state = (amount, 0);
-    for (id, coin_in, coin_out) in chain {
+    for (id, coin_in, coin_out) in path {
         let swap = market.pool(*id)?.swap(&block().next(), *coin_in, *coin_out, state.0).ok()?;
         state = (swap.amount_out, state.1 + swap.gas_units);
     }

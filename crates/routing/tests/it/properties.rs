@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{Sketch, TOKENS, block, chains, market, pool, request, run_chain, sketch, token};
+use crate::common::{Sketch, TOKENS, block, market, paths, pool, request, run_path, sketch, token};
 use braid_market::Market;
 use braid_primitives::{PoolId, TokenId, U256};
 use braid_protocols::{Pool, PoolState};
@@ -40,19 +40,19 @@ fn net_of(prepared: &Prepared, request: &Request, solution: &Solution) -> f64 {
     net(prepared, request, solution.route.amounts_out[0], solution.route.gas_units())
 }
 
-/// Returns the best value of splitting the amount over two chains without a common pool, in sixteenths.
+/// Returns the best value of splitting the amount over two paths without a common pool, in sixteenths.
 fn best_split(market: &Arc<Market>, prepared: &Prepared, request: &Request) -> Option<f64> {
     let (input, amount) = request.inputs[0];
-    let all = chains(market, input, request.outputs[0].0, 3);
+    let all = paths(market, input, request.outputs[0].0, 3);
     let part = |k: u64| amount * U256::from(k) / U256::from(16);
     let mut best: Option<f64> = None;
     for (at, first) in all.iter().enumerate() {
         for second in &all[..=at] {
             let shared = first.iter().any(|step| second.iter().any(|other| other.0 == step.0));
             for k in if shared { 16..=16 } else { 1..=15 } {
-                let Some((mut out, mut units)) = run_chain(market, first, part(k)) else { continue };
+                let Some((mut out, mut units)) = run_path(market, first, part(k)) else { continue };
                 if k < 16 {
-                    let Some(rest) = run_chain(market, second, amount - part(k)) else { continue };
+                    let Some(rest) = run_path(market, second, amount - part(k)) else { continue };
                     out += rest.0;
                     units += rest.1;
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::{Sketch, TOKENS, market, request, sketch, token};
 use braid_market::{Market, Tokens};
 use braid_primitives::{TokenId, U256};
-use braid_routing::purchase::{Bought, InputCertificate, Purchase, along_one_chain, buy, buy_along};
+use braid_routing::purchase::{Bought, InputCertificate, Purchase, along_one_path, buy, buy_along};
 use braid_routing::{Prepared, Request, Route, SolveError, Uncertified, solve};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -112,7 +112,7 @@ proptest! {
         let prepared = Prepared::new(Arc::clone(&market));
         let purchase = purchase(&trade, amount);
         let Ok(bought) = buy(&prepared, &purchase) else { return Ok(()) };
-        let Some((amount_in, route)) = along_one_chain(&prepared, &purchase, (bought.amount_in, &bought.route)) else {
+        let Some((amount_in, route)) = along_one_path(&prepared, &purchase, (bought.amount_in, &bought.route)) else {
             return Ok(());
         };
         prop_assert_eq!(route.amounts_out[0], amount);
@@ -122,14 +122,14 @@ proptest! {
         // A sale of the purchase's input must also pay the amount.
         let sold = crate::common::run_route(&market, &purchase.sale_of(amount_in), &sale_along(&market, &route, amount_in));
         prop_assert!(sold.iter().any(|(token, left)| *token == trade.outputs[0].0 && *left >= amount));
-        // The bound must hold for the chain too: nothing is cheaper.
+        // The bound must hold for the path too: nothing is cheaper.
         if let Ok(bound) = &bought.bound {
             prop_assert!(bound.certificate(amount_in, &route).unwrap().least_amount_in <= amount_in);
         }
     }
 }
 
-/// Returns the steps of a chain with the amounts of a sale.
+/// Returns the steps of a path with the amounts of a sale.
 fn sale_along(market: &Market, route: &Route, amount_in: U256) -> Route {
     let mut at_hand = amount_in;
     let mut sold = route.clone();

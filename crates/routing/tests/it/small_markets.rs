@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{Sketch, block, chains, market, request, run_chain, run_route, token};
+use crate::common::{Sketch, block, market, paths, request, run_path, run_route, token};
 use braid_market::Tokens;
 use braid_primitives::U256;
 use braid_routing::{PoolFilter, Prepared, Request, SolveError, solve};
@@ -46,7 +46,7 @@ proptest! {
         let market = market(TOKENS, &sketches);
         let prepared = Prepared::new(Arc::clone(&market));
         let request = request(token(0), amount, token(to), gas);
-        let all = chains(&market, token(0), token(to), 4);
+        let all = paths(&market, token(0), token(to), 4);
         // Without a price, gas cannot be compared with the output, so it counts as free.
         let price = prepared.value_wei(token(to), U256::from(1e18)).map(|value| value / 1e18);
         let (price, gas) = price.map_or((1.0, 0.0), |price| (price, gas as f64));
@@ -54,8 +54,8 @@ proptest! {
         match solve(&prepared, &request) {
             Err(SolveError::NoRoute(_)) => prop_assert!(all.is_empty()),
             Err(error) => {
-                let possible = all.iter().any(|chain| run_chain(&market, chain, amount).is_some());
-                prop_assert!(!possible, "{error}, yet a chain takes it all");
+                let possible = all.iter().any(|path| run_path(&market, path, amount).is_some());
+                prop_assert!(!possible, "{error}, yet a path takes it all");
             }
             Ok(solution) => {
                 let route = &solution.route;
@@ -67,10 +67,10 @@ proptest! {
                 }
                 prop_assert!(distinct_tokens(route));
                 let net = worth(route.amounts_out[0], route.gas_units());
-                for chain in &all {
-                    if let Some((out, units)) = run_chain(&market, chain, amount) {
+                for path in &all {
+                    if let Some((out, units)) = run_path(&market, path, amount) {
                         let other = worth(out, units);
-                        prop_assert!(other <= net + 1e-9 * net.abs() + price * 2.0, "a chain of {} pays {other}, not {net}", chain.len());
+                        prop_assert!(other <= net + 1e-9 * net.abs() + price * 2.0, "a path of {} pays {other}, not {net}", path.len());
                         if let Ok(certificate) = &solution.certificate {
                             prop_assert!(other <= f64::from(certificate.upper_bound_value_wei) * (1.0 + 1e-12));
                         }
@@ -146,8 +146,8 @@ fn a_trade_that_drains_the_market_uses_pools_that_are_out_of_line_by_little() {
     );
     let amount = ether(2_429.606_852_015);
     let solution = solve(&Prepared::new(Arc::clone(&market)), &request(token(0), amount, token(1), 31)).unwrap();
-    let all = chains(&market, token(0), token(1), 4);
-    let best = all.iter().filter_map(|chain| run_chain(&market, chain, amount)).map(|(out, _)| out).max().unwrap();
+    let all = paths(&market, token(0), token(1), 4);
+    let best = all.iter().filter_map(|path| run_path(&market, path, amount)).map(|(out, _)| out).max().unwrap();
     assert!(solution.route.amounts_out[0] >= best, "{} of {best}", solution.route.amounts_out[0]);
 }
 
@@ -170,8 +170,8 @@ fn a_chain_that_holds_more_for_more_gas_is_not_lost_to_a_cheaper_one() {
     let route = solve(&prepared, &request(token(0), amount, token(3), gas)).unwrap().route;
     let price = prepared.reference_price(token(3)).unwrap();
     let worth = |out: U256, units: u64| f64::from(out) * price - units as f64 * gas as f64;
-    for chain in chains(&market, token(0), token(3), 4) {
-        let (out, units) = run_chain(&market, &chain, amount).unwrap();
+    for path in paths(&market, token(0), token(3), 4) {
+        let (out, units) = run_path(&market, &path, amount).unwrap();
         assert!(worth(out, units) <= worth(route.amounts_out[0], route.gas_units()) * (1.0 + 1e-9));
     }
 }
@@ -240,10 +240,10 @@ fn a_chain_that_holds_less_is_found_where_a_pool_takes_no_more() {
     ];
     let market = market(TOKENS, &sketches);
     let request = request(token(0), U256::from(4_903_447_357_039_924_224_u128), token(1), 1);
-    let best = chains(&market, token(0), token(1), 4).into_iter();
-    let best = best.filter_map(|chain| Some(run_chain(&market, &chain, request.inputs[0].1)?.0)).max().unwrap();
+    let best = paths(&market, token(0), token(1), 4).into_iter();
+    let best = best.filter_map(|path| Some(run_path(&market, &path, request.inputs[0].1)?.0)).max().unwrap();
     let solution = solve(&Prepared::new(market), &request).unwrap();
-    assert!(solution.route.amounts_out[0] > best, "{} where one chain pays {best}", solution.route.amounts_out[0]);
+    assert!(solution.route.amounts_out[0] > best, "{} where one path pays {best}", solution.route.amounts_out[0]);
 }
 
 #[test]
@@ -278,14 +278,14 @@ fn a_chain_that_holds_less_is_found_where_the_other_may_not_go_on() {
     no_chain_is_better(&sketches, 812_427_601_030_067_840, 4);
 }
 
-/// Sells token 0 for another with free gas. No single chain may pay more than the route.
+/// Sells token 0 for another with free gas. No single path may pay more than the route.
 fn no_chain_is_better(sketches: &[Sketch], amount: u128, to: usize) {
     let market = market(TOKENS, sketches);
     let request = request(token(0), U256::from(amount), token(to), 0);
-    let best = chains(&market, token(0), token(to), 4).into_iter();
-    let best = best.filter_map(|chain| Some(run_chain(&market, &chain, request.inputs[0].1)?.0)).max().unwrap();
+    let best = paths(&market, token(0), token(to), 4).into_iter();
+    let best = best.filter_map(|path| Some(run_path(&market, &path, request.inputs[0].1)?.0)).max().unwrap();
     let solution = solve(&Prepared::new(market), &request).unwrap();
-    assert!(solution.route.amounts_out[0] >= best, "{} where one chain pays {best}", solution.route.amounts_out[0]);
+    assert!(solution.route.amounts_out[0] >= best, "{} where one path pays {best}", solution.route.amounts_out[0]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::{Prepared, Route, SimplePlan, Step};
 
 /// Finds the cheapest route that buys exactly the amount along one path of pools that the proxy can buy from, and
 /// returns it with its input. `near` is the best route of any form, with its input.
-pub fn along_one_chain(
+pub fn along_one_path(
     prepared: &Prepared,
     purchase: &Purchase<'_>,
     (near_in, near): (U256, &Route),

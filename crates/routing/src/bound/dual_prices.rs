@@ -5,14 +5,14 @@ use crate::tuning::Tuning;
 
 /// Prices of all tokens: those given, and those computed from them.
 #[derive(Clone, Debug)]
-pub(crate) struct PriceBoard {
+pub(crate) struct DualPrices {
     /// Price of every token; zero if it has none.
     pub(crate) price: Vec<f64>,
     given: Vec<usize>,
     may_earn: Vec<(usize, u32)>,
 }
 
-impl PriceBoard {
+impl DualPrices {
     pub(crate) fn new(tokens: usize) -> Self {
         Self { price: vec![0.0; tokens], given: Vec::new(), may_earn: Vec::new() }
     }
@@ -219,11 +219,11 @@ mod tests {
         let market = prepared(&[deep[0], deep[1], ((0, 2), [ETHER / 10_000, 1])]);
         let problem = problem(&market, token(1), U256::from(ETHER), token(0));
         let [weth, hub, odd] = [0, 1, 2].map(|position| token(position).index());
-        let mut board = PriceBoard::new(odd + 1);
-        board.set(weth, 1.0);
-        board.set(hub, 1.0);
+        let mut dual_prices = DualPrices::new(odd + 1);
+        dual_prices.set(weth, 1.0);
+        dual_prices.set(hub, 1.0);
         let guess = vec![1.0; odd + 1];
-        board.fill(&problem, &vec![true; odd + 1], &guess);
-        assert!((0.9..1.1).contains(&board.price[odd]), "{}", board.price[odd]);
+        dual_prices.fill(&problem, &vec![true; odd + 1], &guess);
+        assert!((0.9..1.1).contains(&dual_prices.price[odd]), "{}", dual_prices.price[odd]);
     }
 }
