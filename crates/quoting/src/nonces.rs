@@ -4,7 +4,8 @@
 //! later one, so that quotes share a few words of each owner, and prefer those that he has used. Two quotes of one
 //! owner are not given the same nonce while both can still be signed: both might be wanted.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use braid_execution::permit2;
@@ -19,8 +20,8 @@ pub(crate) struct Nonces(Mutex<Given>);
 
 #[derive(Debug, Default)]
 struct Given {
-    /// Who was given what.
-    nonces: HashSet<(Address, U256)>,
+    /// Who was given what: bitmaps as Permit2 keeps them, by owner and word, so that a search looks at a whole word.
+    words: HashMap<(Address, U256), U256>,
     /// The same in the order of giving, with the last second of each, unix.
     order: VecDeque<(u64, Address, U256)>,
 }
@@ -50,9 +51,8 @@ impl Nonces {
         let known: Vec<(U256, U256)> =
             candidates(quote_id).into_iter().zip(words).filter_map(|(nonce, word)| Some((nonce, (*word)?))).collect();
         let (in_use, unused): (Vec<_>, Vec<_>) = known.into_iter().partition(|(_, word)| !word.is_zero());
-        let taken = |nonce| given.nonces.contains(&(owner, nonce));
         let mut free = in_use.into_iter().chain(unused);
-        let nonce = free.find_map(|(nonce, word)| permit2::unused_nonce(word, nonce, taken));
+        let nonce = free.find_map(|(nonce, used)| permit2::unused_nonce(used | given.word(owner, nonce), nonce));
         let nonce = nonce.unwrap_or_else(|| permit2::fresh_nonce(quote_id));
         given.keep(until_s, owner, nonce);
         nonce
@@ -60,11 +60,18 @@ impl Nonces {
 }
 
 impl Given {
+    /// Returns the bits that an owner was given in the word of a nonce.
+    fn word(&self, owner: Address, nonce: U256) -> U256 {
+        self.words.get(&(owner, nonce >> 8)).copied().unwrap_or_default()
+    }
+
     fn keep(&mut self, until_s: u64, owner: Address, nonce: U256) {
         if self.order.len() >= MOST_GIVEN {
             self.forget_first();
         }
-        if self.nonces.insert((owner, nonce)) {
+        let word = self.words.entry((owner, nonce >> 8)).or_default();
+        if !permit2::nonce_is_used(*word, nonce) {
+            word.set_bit(usize::from(nonce.byte(0)), true);
             self.order.push_back((until_s, owner, nonce));
         }
     }
@@ -76,8 +83,12 @@ impl Given {
     }
 
     fn forget_first(&mut self) {
-        if let Some((_, owner, nonce)) = self.order.pop_front() {
-            self.nonces.remove(&(owner, nonce));
+        let Some((_, owner, nonce)) = self.order.pop_front() else { return };
+        if let Entry::Occupied(mut word) = self.words.entry((owner, nonce >> 8)) {
+            word.get_mut().set_bit(usize::from(nonce.byte(0)), false);
+            if word.get().is_zero() {
+                word.remove();
+            }
         }
     }
 }
@@ -101,7 +112,7 @@ mod tests {
         let nonces = Nonces::default();
         let given: Vec<U256> = (0..256).map(|n| nonces.give(OWNER, &quote(n), &empty(), 0, 60)).collect();
         assert!(given.iter().all(|nonce| *nonce >> 8 == given[0] >> 8), "one word holds them all");
-        assert_eq!(given.iter().collect::<HashSet<_>>().len(), 256);
+        assert_eq!(given.iter().collect::<std::collections::HashSet<_>>().len(), 256);
         let next = nonces.give(OWNER, &quote(256), &empty(), 0, 60);
         assert_eq!(next >> 8, candidates(&quote(0))[1] >> 8, "then the next word");
     }
@@ -153,7 +164,10 @@ mod tests {
         for number in 0..u64::try_from(MOST_GIVEN).unwrap() + 10 {
             nonces.give(OWNER, &quote(number), &[], 0, 60);
         }
-        let given = nonces.0.lock().unwrap();
-        assert_eq!((given.order.len(), given.nonces.len()), (MOST_GIVEN, MOST_GIVEN));
+        let mut given = nonces.0.lock().unwrap();
+        let bits: usize = given.words.values().map(|word| word.count_ones()).sum();
+        assert_eq!((given.order.len(), bits), (MOST_GIVEN, MOST_GIVEN));
+        given.forget(61);
+        assert_eq!((given.order.len(), given.words.len()), (0, 0));
     }
 }
