@@ -70,15 +70,14 @@ pub struct Ready {
     pub block: Option<ReadyBlock>,
     /// Pools that quotes may use.
     pub pools: usize,
-    /// Known pools that no quote uses: their state or a token of theirs cannot be read, or the self-audit put them in
-    /// quarantine.
+    /// Known pools that no quote uses: their state or a token of theirs cannot be read, or the self-audit put them in quarantine.
     pub quarantined: usize,
     /// What the self-audit put in quarantine, at most 100 pools.
     pub quarantine: Vec<ReadyQuarantined>,
     /// How far the search for pools is; `null` while none is under way.
     pub discovery: Option<ReadyDiscovery>,
-    /// The first block whose logs the nodes have, where older ones are missing: pools announced before are not in the
-    /// market, but for the largest. `null` where nothing is missing.
+    /// The first block whose logs the nodes have, where older ones are missing: pools announced before are not in the market,
+    /// but for the largest. `null` where nothing is missing.
     pub history_from_block: Option<u64>,
     /// The missed blocks that are caught up with; `null` while blocks are followed one by one.
     pub catching_up: Option<ReadyCatchUp>,
@@ -172,11 +171,10 @@ pub struct Checks {
     pub gas: &'static str,
     /// The simulator.
     pub simulator: &'static str,
-    /// Quotes, the market and keys on disk. `slow` or `failing`: quotes are answered and kept in memory, and are lost
-    /// if the service stops; `keys`: the key file is damaged, and its keys open nothing.
+    /// Quotes, the market and keys on disk. `slow` or `failing`: quotes are answered and kept in memory, and are lost if the service
+    /// stops; `keys`: the key file is damaged, and its keys open nothing.
     pub store: &'static str,
-    /// The Redis server that services share quotes and limits through: `ok`, `failing`, or `none` where there is one
-    /// service alone.
+    /// The Redis server that services share quotes and limits through: `ok`, `failing`, or `none` where there is one service alone.
     pub replicas: &'static str,
 }
 

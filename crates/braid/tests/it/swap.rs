@@ -2,7 +2,6 @@
 //! has ended.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -17,8 +17,8 @@ pub struct BuildAnswer {
     pub transaction: Transaction,
     /// The same, ready for `eth_sendTransaction`.
     pub rpc_transaction: RpcTransaction,
-    /// The approvals that are not known to be in place and then the swap, in order: what `wallet_sendCalls` (EIP-5792)
-    /// takes as `calls`. With a signature the approvals are Permit2's.
+    /// The approvals that are not known to be in place and then the swap, in order: what `wallet_sendCalls` (EIP-5792) takes as
+    /// `calls`. With a signature the approvals are Permit2's.
     pub calls: Vec<Call>,
     /// How the proxy gets the inputs: `allowance`, `permit2` or `native`.
     #[schema(value_type = Authorization)]

@@ -16,15 +16,14 @@ pub struct Explanation {
     pub output_value_wei: Option<Amount>,
     /// What gas costs.
     pub gas: GasShare,
-    /// The best single chain of pools for the whole amount; `null` for several inputs or outputs, and where there is
-    /// none.
+    /// The best single chain of pools for the whole amount; `null` for several inputs or outputs, and where there is none.
     pub best_single_route: Option<SingleRoute>,
     /// What splitting added to it, net of gas.
     pub splitting: Option<Gain>,
     /// What the request's filters exclude; `null` where they exclude nothing.
     pub exclusions: Option<Exclusions>,
-    /// What the next unit of each token of the route would be worth: the dual prices behind the certificate. Empty
-    /// where there is no certificate.
+    /// What the next unit of each token of the route would be worth: the dual prices behind the certificate. Empty where there
+    /// is no certificate.
     pub marginal_prices: Vec<MarginalPrice>,
     /// The price of each step on the average and for the next unit.
     pub step_prices: Vec<StepPrice>,

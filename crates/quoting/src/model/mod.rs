@@ -1,5 +1,5 @@
-//! The answers of the contract, field by field. Every documented field is always written; `null` says "not asked for"
-//! or "not known".
+//! The answers of the contract, field by field. Every documented field is always written; `null` says "not asked for" or
+//! "not known".
 
 mod build;
 mod explanation;

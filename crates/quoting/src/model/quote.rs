@@ -39,8 +39,7 @@ pub struct QuoteAnswer {
     pub estimated_outputs: Vec<EstimatedOutput>,
     /// Only where the request has an exact output.
     pub exact_output: Option<ExactOutput>,
-    /// Distance of the whole trade from the reference prices; a partner's fee, which `fee_config` tells, is no part of
-    /// it.
+    /// Distance of the whole trade from the reference prices; a partner's fee, which `fee_config` tells, is no part of it.
     pub total_price_impact_bps: Option<i64>,
     /// Gas.
     pub costs: Costs,
@@ -50,8 +49,8 @@ pub struct QuoteAnswer {
     pub protocols_used: Vec<&'static str>,
     /// Fees.
     pub fee_config: FeeConfig,
-    /// One entry per ERC-20 input, in order, satisfied or not; where the request says `check_allowances: true`, those
-    /// that are not known to be satisfied.
+    /// One entry per ERC-20 input, in order, satisfied or not; where the request says `check_allowances: true`, those that are not known to be
+    /// satisfied.
     pub approvals: Vec<Approval>,
     /// What to sign instead of approving the proxy.
     pub permit2: Option<Permit2>,
@@ -116,8 +115,7 @@ pub struct EstimatedInput {
     pub decimals: u8,
     /// What is sold on the quote's market, a partner's fee included.
     pub expected_amount: Amount,
-    /// The most that the proxy takes; what of it is not sold stays with the payer or comes back in the same
-    /// transaction.
+    /// The most that the proxy takes; what of it is not sold stays with the payer or comes back in the same transaction.
     pub maximum_amount: Amount,
 }
 
@@ -184,8 +182,8 @@ pub struct Costs {
     /// The tier that priced the gas.
     #[schema(value_type = Tier)]
     pub gas_priority: &'static str,
-    /// What the transaction is expected to use where the recipient holds some of every output already. The first units
-    /// of a token cost about 17,100 more, which `gas_limit` covers and a simulation measures.
+    /// What the transaction is expected to use where the recipient holds some of every output already. The first units of a token cost about
+    /// 17,100 more, which `gas_limit` covers and a simulation measures.
     pub total_gas_units: u64,
     /// What it should be sent with.
     pub gas_limit: u64,
@@ -419,9 +417,8 @@ pub struct Certificate {
     pub pools_covered: u32,
     /// What the bound does not cover.
     pub excluded: Excluded,
-    /// Only where the output is exact: no route over the covered pools buys it for less of the input, unless its gas
-    /// costs more than it saves. Then `gap_bps` is the distance of `exact_output.needed_input` from this, and an input
-    /// that is not sold counts as value.
+    /// Only where the output is exact: no route over the covered pools buys it for less of the input, unless its gas costs more than it saves.
+    /// Then `gap_bps` is the distance of `exact_output.needed_input` from this, and an input that is not sold counts as value.
     pub least_input: Option<Amount>,
 }
 

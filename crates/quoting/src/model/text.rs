@@ -14,8 +14,7 @@ pub struct Amount(pub U256);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Eip55(pub Address);
 
-/// A pool: its contract's address with the EIP-55 checksum and, where the contract holds many pools, a slash and the
-/// pool's id.
+/// A pool: its contract's address with the EIP-55 checksum and, where the contract holds many pools, a slash and the pool's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PoolName(pub PoolKey);
 

@@ -46,8 +46,8 @@ impl Problem {
         Self { errors: vec![error], ..Self::new(code, detail) }
     }
 
-    /// Returns the problem of one or more wrong fields. Where all of them say the same thing that has a code of its
-    /// own, that is the problem's code.
+    /// Returns the problem of one or more wrong fields. Where all of them say the same thing that has a code of its own, that is
+    /// the problem's code.
     pub fn invalid(errors: Vec<FieldError>) -> Self {
         let own = errors.first().and_then(|error| error.code.problem());
         let code = own.filter(|code| errors.iter().all(|error| error.code.problem() == Some(*code)));

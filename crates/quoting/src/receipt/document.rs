@@ -137,8 +137,8 @@ impl Receipt {
     }
 }
 
-/// Returns the pools that a plan's steps pass, those that are its tokens themselves, and those that say what its
-/// tokens' shares are worth: all that its amounts and its gas depend on.
+/// Returns the pools that a plan's steps pass, those that are its tokens themselves, and those that say what its tokens' shares are worth: all that its
+/// amounts and its gas depend on.
 fn route_pools(market: &Market, plan: &Plan) -> Market {
     let steps: Vec<PoolId> = plan.steps.iter().filter_map(|step| market.pool_id(step.pool)).collect();
     let mut pools = steps.clone();

@@ -28,8 +28,8 @@ pub trait Request: Sized {
         r.finish(read)
     }
 
-    /// Reads the parameters of a query: of each the first that is not empty. Unknown parameters are ignored; one that
-    /// is required and absent is read as if it were empty.
+    /// Reads the parameters of a query: of each the first that is not empty. Unknown parameters are ignored; one that is required and absent is read
+    /// as if it were empty.
     ///
     /// # Errors
     /// A problem that names every wrong parameter.
@@ -43,12 +43,12 @@ pub trait Request: Sized {
     }
 }
 
-/// Declares objects that clients send: for each field what it is to clients (its documentation), its name and type
-/// here, the [`Kind`](super::kind::Kind) of value that it takes, and whether it must be there.
+/// Declares objects that clients send: for each field what it is to clients (its documentation), its name and type here, the
+/// [`Kind`](super::kind::Kind) of value that it takes, and whether it must be there.
 ///
-/// `required` fields must be there, `optional` ones are `None` where they are absent or `null`, `default(…)` ones have
-/// a value then, and `like(…)` ones that of another field. A name in front is the field's name in JSON, where it is
-/// another one. `then` names a check of what was read so far.
+/// `required` fields must be there, `optional` ones are `None` where they are absent or `null`, `default(…)` ones have a value then, and
+/// `like(…)` ones that of another field. A name in front is the field's name in JSON, where it is another one. `then` names a
+/// check of what was read so far.
 macro_rules! request {
     ($(
         $(#[doc = $about:literal])+

@@ -48,8 +48,7 @@ impl Field {
         }
     }
 
-    /// Describes the field as a parameter of a query. One that is not required may be empty; a list is a string with
-    /// commas.
+    /// Describes the field as a parameter of a query. One that is not required may be empty; a list is a string with commas.
     fn parameter(self) -> Parameter {
         let schema = match self.schema {
             RefOr::T(Schema::Array(_)) => ObjectBuilder::new().schema_type(Type::String).into(),

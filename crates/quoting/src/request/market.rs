@@ -36,8 +36,7 @@ request! {
         pub chain_id: u64 = Chain, default(CHAIN_ID);
         /// Part of a symbol or name, or an address.
         pub search: String = Text, default(String::new());
-        /// With commas: of plain tags any, of tags with a kind one of each kind. `type:vault,protocol:morpho` are
-        /// Morpho's vaults.
+        /// With commas: of plain tags any, of tags with a kind one of each kind. `type:vault,protocol:morpho` are Morpho's vaults.
         pub tags: Vec<String> = List(Text, 0..=MAX_TAGS), default(Vec::new());
         /// 1 to 200, default 50.
         pub limit: u32 = Integer(1..=200_u32), default(50);

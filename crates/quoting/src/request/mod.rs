@@ -1,5 +1,5 @@
-//! What clients send: each body and each query is declared once, and from that follow how it is read, with all mistakes
-//! reported at once, and what the document says of it.
+//! What clients send: each body and each query is declared once, and from that follow how it is read, with all mistakes reported at once, and
+//! what the document says of it.
 
 mod accounts;
 mod build;

@@ -1,5 +1,4 @@
-//! Whatever a client sends is a request or a client's problem with a pointer: never a panic, never a fault of the
-//! service.
+//! Whatever a client sends is a request or a client's problem with a pointer: never a panic, never a fault of the service.
 
 use braid_primitives::Address;
 use proptest::collection::vec;

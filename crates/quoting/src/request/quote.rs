@@ -38,38 +38,33 @@ request! {
     pub struct QuoteRequest as "QuoteBody" {
         /// Tokens to sell, all different.
         pub inputs: Vec<InputEntry> = List(nested::<InputEntry>(), 1..=MAX_ENTRIES), required, then check_amounts;
-        /// Tokens to buy, all different, none of them an input. Their `ratio_bps` sum to 10000; or one output has an
-        /// exact `amount`, and the one input has none: then as little as possible is sold for it.
+        /// Tokens to buy, all different, none of them an input. Their `ratio_bps` sum to 10000; or one output has an exact `amount`,
+        /// and the one input has none: then as little as possible is sold for it.
         pub outputs: Vec<OutputEntry> = List(nested::<OutputEntry>(), 1..=MAX_ENTRIES), required, then check_entries;
         /// Who holds the inputs and sends the transaction.
         pub taker: Address = Account, required;
         /// Who receives the outputs. Default: the taker.
         pub recipient: Address = Account, like(taker);
-        /// Largest acceptable slippage, in basis points: how much less may be paid, or for an exact output how much
-        /// more may be sold. Default 100.
+        /// Largest acceptable slippage, in basis points: how much less may be paid, or for an exact output how much more may be sold. Default 100.
         pub slippage_tolerance_bps: u16 = Integer(0..=5_000_u16), default(100);
         /// Longest chain of steps from an input to an output. Default 4.
         pub max_hops: u8 = Integer(1..=8_u8), default(4);
-        /// Most steps in the route, wrapping ether included. Default and maximum: what the service allows, 40 unless it
-        /// is configured.
+        /// Most steps in the route, wrapping ether included. Default and maximum: what the service allows, 40 unless it is configured.
         pub max_steps: Option<u16> = Integer(1..=64_u16), optional;
         /// Ids or family names of protocols to exclude; `issues` lists the unknown ones.
         pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new());
-        /// Ids or family names of the only protocols to use; `issues` lists the unknown ones, which are an error where
-        /// there is no route without them.
+        /// Ids or family names of the only protocols to use; `issues` lists the unknown ones, which are an error where there is no route without them.
         pub include_protocols: Option<Vec<String>> = List(Text, 0..=MAX_FILTERS), optional;
         /// Pools to exclude: a contract's address, and a slash and the pool's id where the contract holds many.
         pub exclude_pools: Vec<PoolKey> = List(Pool, 0..=MAX_FILTERS), default(Vec::new());
         /// `slow`, `standard` (default), `fast` or `urgent`.
         pub gas_priority: GasTier = Tier, default(GasTier::Standard);
-        /// Seconds for which the quote can be built, and then for which its order is good at least: time for multisigs
-        /// and hardware wallets. Prices move the further the longer that is, of which the warning `LONG_TTL` tells.
-        /// Default: what the service sets, 120 unless it is configured.
+        /// Seconds for which the quote can be built, and then for which its order is good at least: time for multisigs and hardware wallets.
+        /// Prices move the further the longer that is, of which the warning `LONG_TTL` tells. Default: what the service sets, 120 unless it is configured.
         pub ttl_s: Option<u16> = Integer(10..=MAX_TTL_S), optional;
         /// Simulate the transaction. Default false.
         pub simulate: bool = Flag, default(false);
-        /// Read the taker's balances and allowances. Default true. Where `true` is given, `approvals` lists only what
-        /// is not known to be in place.
+        /// Read the taker's balances and allowances. Default true. Where `true` is given, `approvals` lists only what is not known to be in place.
         "check_allowances" => pub asked_check_allowances: Option<bool> = Flag, optional;
         /// Make Permit2 typed data. Default true.
         pub include_permit2: bool = Flag, default(true);
@@ -99,8 +94,7 @@ request! {
         "address" => pub token: AskedToken = Token, required;
         /// Share of the total output value, in basis points. Required, unless the output is exact.
         pub ratio_bps: Option<u16> = Integer(1..=10_000_u16), optional;
-        /// Exact output: the least that the recipient gets, in atomic units, decimal, above zero. In place of
-        /// `ratio_bps`.
+        /// Exact output: the least that the recipient gets, in atomic units, decimal, above zero. In place of `ratio_bps`.
         pub amount: Option<U256> = Amount, optional;
     }
 

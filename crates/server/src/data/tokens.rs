@@ -38,8 +38,7 @@ pub struct TokenRow {
     pub chain_id: u64,
     /// Pools above the liquidity floor; 0 for a copy of a better known token's symbol.
     pub pool_count: usize,
-    /// What the token is: `native`, `wrapped_native`, `stablecoin`; of a vault's share `vault`, `type:vault`, and its
-    /// protocol, as in `protocol:morpho`.
+    /// What the token is: `native`, `wrapped_native`, `stablecoin`; of a vault's share `vault`, `type:vault`, and its protocol, as in `protocol:morpho`.
     pub tags: Vec<String>,
 }
 

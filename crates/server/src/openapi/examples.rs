@@ -1,5 +1,4 @@
-//! Examples of every call's request and answer, as the service of `make demo` wrote them. A test holds them to the
-//! schemas.
+//! Examples of every call's request and answer, as the service of `make demo` wrote them. A test holds them to the schemas.
 
 use serde_json::Value;
 use utoipa::Modify;
