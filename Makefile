@@ -96,13 +96,14 @@ SOAK_S ?= 3600
 LOAD_S ?= 60
 KILLS ?= 50
 
-soak: tools $(NPM) ## Loads a service on a local chain for an hour (SOAK_S seconds) at 70% of its capacity; reports latency and memory
+soak: tools $(NPM) ## Loads a service on a local chain for an hour (SOAK_S seconds; BLOCK_TIME_S between blocks) at 70% of its capacity; reports latency and memory
 	cargo build --release --bins -p braid -p braid-devnet -p braid-lab
 	PROFILE=release scripts/soak.sh soak $(SOAK_S)
 
-load: tools $(NPM) ## Sends sequential quotes, then 70% and five times the capacity, LOAD_S seconds each; then KILLS times kill -9 under load
+load: tools $(NPM) ## Sends sequential quotes, then 70% and five times the capacity, LOAD_S seconds each, without and with simulations; then KILLS times kill -9 under load
 	cargo build --release --bins -p braid -p braid-devnet -p braid-lab
 	PROFILE=release scripts/soak.sh load $(LOAD_S)
+	PROFILE=release scripts/soak.sh load $(LOAD_S) --simulate
 	BRAID_TEST_KILLS=$(KILLS) cargo test -p braid-server --test http kills_under_load -- --nocapture
 
 FUZZ_S ?= 600
