@@ -7,6 +7,7 @@ use braid_execution::gas::GasEstimate;
 use braid_execution::{Order, Permit, Program};
 use braid_primitives::{Address, U256};
 use braid_routing::{PoolFilter, Request, Solution, Witness};
+use braid_simulation::Kept;
 use uuid::Uuid;
 
 use crate::accounts::Holdings;
@@ -101,4 +102,6 @@ pub(crate) struct Draft {
     pub simulated: Option<Simulated>,
     /// Why this route, where asked for.
     pub explanation: Option<Explanation>,
+    /// The solver's place, kept for the simulation where one is asked for.
+    pub kept: Option<Kept>,
 }

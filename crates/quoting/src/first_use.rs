@@ -88,6 +88,8 @@ pub(crate) async fn settle(
         if wanted.is_empty() && probes.is_empty() {
             break;
         }
+        // The checks wait for the node.
+        draft.kept = None;
         let published = Arc::clone(&draft.asked.published);
         let market = Arc::clone(&published.head.market);
         let tokens = audit.check_first(caller, &market, wanted.clone(), deadline);
@@ -95,7 +97,7 @@ pub(crate) async fn settle(
         let check = async { tokio::join!(tokens, pools) };
         let before = left_out_pools.len();
         let (unsound, simulated) = {
-            let (mut check, mut trial) = (pin!(check), pin!(trial::of(&draft, caller, simulations)));
+            let (mut check, mut trial) = (pin!(check), pin!(trial::of(&draft, None, caller, simulations)));
             let simulated = tokio::select! {
                 _ = &mut check => None,
                 simulated = &mut trial => {

@@ -50,6 +50,7 @@ impl Quoter {
         let tokens = resolve::tokens(&published.head.market, &request)?;
         resolve::check_faults(&audit.quarantine, &request)?;
         resolve::check_amounts(&request)?;
+        self.solver.threads.check_room()?;
         let admitted = request.simulate.then(|| simulations.simulator.admit(caller)).transpose()?;
 
         let created_at_ms = stored.clock.now_ms();
@@ -82,15 +83,14 @@ impl Quoter {
             first_use::with_unproven(problem, audit, &published, &named)
         })?;
         drop(admitted);
-        let (draft, simulated) = first_use::settle(draft, caller, audit, &self.solver, simulations).await?;
+        let (mut draft, simulated) = first_use::settle(draft, caller, audit, &self.solver, simulations).await?;
         self.note_use(&draft);
-        match simulated {
-            Some(simulated) => Ok((draft, Some(simulated))),
-            None => {
-                let simulated = trial::of(&draft, caller, simulations).await;
-                Ok((draft, simulated))
-            }
-        }
+        let kept = draft.kept.take();
+        let simulated = match simulated {
+            Some(simulated) => Some(simulated),
+            None => trial::of(&draft, kept, caller, simulations).await,
+        };
+        Ok((draft, simulated))
     }
 
     /// Writes the answer of a draft, and keeps it, in memory, on disk and with other services.

@@ -9,7 +9,7 @@ use braid_market::Market;
 use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256, WETH};
 use braid_routing::{Route, Step};
 use braid_simulation::grant::Granted;
-use braid_simulation::{Caller, Grant, Outcome, Part, Simulator, Status, Terms, Transaction, simulate_with_parts};
+use braid_simulation::{Caller, Grant, Kept, Outcome, Part, Simulator, Status, Terms, Transaction, simulate_with_parts};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
@@ -114,9 +114,16 @@ impl Asking<'_> {
 }
 
 impl Simulations {
-    /// Runs a quote as its taker would send it, granting what the taker lacks.
-    pub async fn of_quote(&self, asking: Asking<'_>, taker: Address, order: &Order, program: &Program) -> Simulated {
-        self.run(asking, sent(order, program, taker), granted(order, taker), order).await
+    /// Runs a quote as its taker would send it, granting what the taker lacks, in the place that was `kept` for it.
+    pub async fn of_quote(
+        &self,
+        asking: Asking<'_>,
+        kept: Option<Kept>,
+        taker: Address,
+        order: &Order,
+        program: &Program,
+    ) -> Simulated {
+        self.run(asking, kept, sent(order, program, taker), granted(order, taker), order).await
     }
 
     /// Runs a transaction exactly as it would be sent; only its gas price is left out.
@@ -128,12 +135,13 @@ impl Simulations {
             value_wei: built.value.0,
             gas_limit: MAX_GAS_LIMIT,
         };
-        self.run(asking, transaction, Vec::new(), order).await
+        self.run(asking, None, transaction, Vec::new(), order).await
     }
 
     async fn run(
         &self,
         asking: Asking<'_>,
+        kept: Option<Kept>,
         transaction: Transaction,
         mut grants: Vec<Grant>,
         order: &Order,
@@ -149,7 +157,7 @@ impl Simulations {
         }
         let block = asking.market.block();
         let hints = asking.touched(&transaction, order);
-        let terms = Terms { hints, ..Terms::by(asking.caller, Instant::now() + self.longest) };
+        let terms = Terms { hints, kept, ..Terms::by(asking.caller, Instant::now() + self.longest) };
         let job = move |fork: &_| simulate_with_parts(fork, &transaction, &grants, &parts);
         let (span, started) = (tracing::info_span!(target: "trace", "simulation"), std::time::Instant::now());
         let (simulated, messages) = self.simulator.run(block, terms, job).instrument(span).await;

@@ -42,12 +42,12 @@ pub struct Solver {
 }
 
 impl Solver {
-    /// Solves on a thread that may be kept busy.
+    /// Solves on a thread that may be kept busy, and keeps the place for the simulation where one is asked for.
     ///
     /// # Errors
     /// As a solve, or that there is too much to do.
     pub(crate) async fn solve(&self, asked: Asked, aside: Aside) -> Result<Draft, Problem> {
-        let (limits, measures) = (self.limits, self.measures.clone());
+        let (limits, measures, simulates) = (self.limits, self.measures.clone(), asked.request.simulate);
         let span = tracing::info_span!(target: "trace", "solve", pools_visited = tracing::field::Empty);
         let job = move || {
             let (_entered, started) = (span.enter(), Instant::now());
@@ -59,7 +59,11 @@ impl Solver {
             }
             solved
         };
-        self.threads.run(job).await?
+        if !simulates {
+            return self.threads.run(job).await?;
+        }
+        let (draft, kept) = self.threads.run_and_keep(job).await?;
+        Ok(Draft { kept: Some(kept), ..draft? })
     }
 }
 
@@ -158,6 +162,7 @@ fn finish(
         holdings: None,
         simulated: None,
         explanation: None,
+        kept: None,
     })
 }
 

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::fork::{Attempt, Fork, Waits};
 use crate::lanes::{Caller, InLane};
 use crate::layouts::Layouts;
+use crate::line::Kept;
 use crate::memory::BlockMemory;
 use crate::simulate::SimulationError;
 use crate::source::{SourceError, TouchingCall, Wanted};
@@ -46,7 +47,7 @@ const MOST_TOUCHED_READS: u32 = 4;
 const MOST_GAS: u64 = 500_000_000;
 
 /// Terms under which a job runs.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Terms {
     /// The caller that the job counts for.
     pub caller: Caller,
@@ -56,12 +57,14 @@ pub struct Terms {
     pub messages: u32,
     /// Accounts that the job will touch.
     pub hints: Vec<Address>,
+    /// The place that was kept for it.
+    pub kept: Option<Kept>,
 }
 
 impl Terms {
     /// Terms that bound only the time.
     pub const fn by(caller: Caller, until: Instant) -> Self {
-        Self { caller, until, messages: u32::MAX, hints: Vec::new() }
+        Self { caller, until, messages: u32::MAX, hints: Vec::new(), kept: None }
     }
 }
 
@@ -150,7 +153,8 @@ impl<'a> Attempts<'a> {
             if attempt >= ATTEMPTS_NEAR && self.quickest_reading < NEAR {
                 break;
             }
-            let (result, seen) = self.lane.run(self.attempt(&job, None)).await?;
+            let kept = self.terms.kept.take();
+            let (result, seen) = self.lane.run(kept, self.attempt(&job, None)).await?;
             self.gas_left = seen.gas_left;
             if seen.missing.is_empty() {
                 if !self.new_words.is_empty() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use crate::line::Line;
+use crate::line::{Kept, Line};
 use crate::work::{WorkError, WorkPool, failed};
 
 /// The caller that a job counts for.
@@ -101,18 +101,27 @@ impl Lanes {
 
 impl InLane<'_> {
     /// Runs an attempt on a solving thread, before jobs that have not begun. The service's own jobs wait behind those.
+    /// A thread that was kept for it is let go where the attempt waits for others of its caller.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        mut kept: Option<Kept>,
         attempt: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
-        let place = self.line.join(true).await.map_err(failed)?;
+        let mut place = self.line.join(true);
+        let place = match place.try_recv() {
+            Ok(place) => place,
+            Err(_) => {
+                kept = None;
+                place.await.map_err(failed)?
+            }
+        };
         // Moved into the attempt: a caller that hangs up does not free a busy thread.
         let attempt = move || {
             let answer = attempt();
             drop(place);
             answer
         };
-        self.lanes.threads.in_turn(self.caller != Caller::SERVICE, attempt).await
+        self.lanes.threads.in_turn(self.caller != Caller::SERVICE, kept, attempt).await
     }
 
     /// Runs an attempt that waits for the node on a thread for such attempts.

@@ -27,6 +27,7 @@ pub use evm::Transaction;
 pub use fork::Fork;
 pub use grant::Grant;
 pub use lanes::{Admitted, Caller};
+pub use line::Kept;
 pub use simulate::{Outcome, Part, SimulationError, Status, Transferred, simulate, simulate_with_parts};
 pub use simulator::Simulator;
 pub use source::{SourceError, StateSource};

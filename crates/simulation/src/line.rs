@@ -1,4 +1,5 @@
-//! A queue for a few places, in which jobs that continue go before jobs that begin.
+//! A queue for a few places, in which jobs that continue go before jobs that begin. The place of a job may be kept for
+//! the one that continues it.
 //!
 //! A burst may wait as long as a caller accepts. But where more is asked for than the places can do, or the queue never
 //! empties, waiting makes everybody slower and serves nobody: its limit is then halved again and again, down to one job
@@ -31,6 +32,8 @@ pub(crate) struct Line {
 #[derive(Debug)]
 struct State {
     free: usize,
+    /// Places that are kept for jobs that continue, taken or free.
+    kept: usize,
     continuing: VecDeque<Sender<Place>>,
     beginning: VecDeque<Sender<Place>>,
     /// Most jobs that may wait now.
@@ -56,11 +59,16 @@ struct Since {
 #[derive(Debug)]
 pub(crate) struct Place(Option<Arc<Line>>);
 
+/// A place that no job that begins gets until this is dropped: where a job is about to continue, and waits for nothing
+/// before it does.
+#[derive(Debug)]
+pub struct Kept(Arc<Line>);
+
 impl Line {
     pub(crate) fn new(places: usize, most: usize) -> Self {
         let (free, limit, decided_at) = (places, most.max(places / 2).max(1), Instant::now());
-        let (continuing, beginning, since, each) = Default::default();
-        let state = State { free, continuing, beginning, limit, each, decided_at, since };
+        let (kept, continuing, beginning, since, each) = Default::default();
+        let state = State { free, kept, continuing, beginning, limit, each, decided_at, since };
         Self { state: Mutex::new(state), places, most: limit }
     }
 
@@ -79,7 +87,7 @@ impl Line {
         let ahead = state.waiting() + admitted;
         let places = u32::try_from(self.places.max(1)).unwrap_or(u32::MAX);
         let expected = each.saturating_mul(u32::try_from(ahead).unwrap_or(u32::MAX)) / places;
-        let has_room = (ahead < state.limit || ahead < state.free) && expected <= wait;
+        let has_room = (ahead < state.limit || ahead < state.open()) && expected <= wait;
         state.since.turned_away = state.since.turned_away.saturating_add(u32::from(!has_room));
         has_room
     }
@@ -88,7 +96,8 @@ impl Line {
     pub(crate) fn join(self: &Arc<Self>, continues: bool) -> Receiver<Place> {
         let (sender, receiver) = oneshot::channel();
         let mut state = self.state.lock();
-        if state.free > 0 {
+        let open = if continues { state.free } else { state.open() };
+        if open > 0 {
             state.took(self, Instant::now());
             state.free -= 1;
             // The receiver is still here.
@@ -101,21 +110,25 @@ impl Line {
         receiver
     }
 
-    /// Gives a free place to the next job in the queue.
-    fn give(self: Arc<Self>) {
-        let mut state = self.state.lock();
+    /// Keeps a place for a job that continues another.
+    pub(crate) fn keep(self: &Arc<Self>) -> Kept {
+        self.state.lock().kept += 1;
+        Kept(Arc::clone(self))
+    }
+
+    /// Gives free places to the next jobs in the queue.
+    fn give(self: &Arc<Self>, state: &mut State) {
         while let Some(next) = state.next() {
-            match next.send(Place(Some(Arc::clone(&self)))) {
+            match next.send(Place(Some(Arc::clone(self)))) {
                 Ok(()) => {
-                    state.took(&self, Instant::now());
-                    return;
+                    state.took(self, Instant::now());
+                    state.free -= 1;
                 }
                 // Its caller gave up: emptied, so that dropping it does not give it again.
                 Err(mut place) => place.0 = None,
             }
         }
-        state.free += 1;
-        state.look(&self, Instant::now());
+        state.look(self, Instant::now());
     }
 }
 
@@ -124,8 +137,15 @@ impl State {
         self.continuing.len() + self.beginning.len()
     }
 
+    /// Returns how many places a job that begins may take.
+    fn open(&self) -> usize {
+        self.free.saturating_sub(self.kept)
+    }
+
+    /// Takes the next job for a free place from the queue.
     fn next(&mut self) -> Option<Sender<Place>> {
-        self.continuing.pop_front().or_else(|| self.beginning.pop_front())
+        let continues = if self.free > 0 { self.continuing.pop_front() } else { None };
+        continues.or_else(|| if self.open() > 0 { self.beginning.pop_front() } else { None })
     }
 
     /// Notes that a job gets a place.
@@ -158,7 +178,7 @@ impl State {
     fn look(&mut self, line: &Line, now: Instant) {
         if self.waiting() == 0 {
             self.since.was_empty = true;
-            self.since.was_idle |= self.free > 0;
+            self.since.was_idle |= self.open() > 0;
         }
         let steps = now.duration_since(self.decided_at).as_millis() / STEP.as_millis();
         if steps > 0 && self.since.was_idle && self.load(line, now) < LOADS[0] {
@@ -171,15 +191,25 @@ impl State {
     fn decided(&mut self, now: Instant) {
         let was_empty = self.waiting() == 0;
         self.decided_at = now;
-        self.since = Since { was_empty, was_idle: was_empty && self.free > 0, ..Since::default() };
+        self.since = Since { was_empty, was_idle: was_empty && self.open() > 0, ..Since::default() };
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some(line) = self.0.take() {
-            line.give();
+            let mut state = line.state.lock();
+            state.free += 1;
+            line.give(&mut state);
         }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.kept -= 1;
+        self.0.give(&mut state);
     }
 }
 
@@ -213,6 +243,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_kept_place_is_for_a_job_that_continues_alone() {
+        let line = line(1, 9);
+        let place = line.join(false).await.unwrap();
+        let mut begins = line.join(false);
+        let kept = line.keep();
+        drop(place);
+        assert!(begins.try_recv().is_err() && line.join(false).try_recv().is_err());
+        let continues = line.join(true).try_recv().unwrap();
+        drop(kept);
+        assert!(begins.try_recv().is_err(), "the place is taken");
+        let kept = line.keep();
+        drop(continues);
+        assert!(begins.try_recv().is_err());
+        // What was to continue does not.
+        drop(kept);
+        drop(begins.try_recv().unwrap());
+        let state = line.state.lock();
+        assert_eq!((state.free, state.kept), (1, 0));
+    }
+
+    #[tokio::test]
     async fn the_slower_each_is_the_fewer_are_let_in() {
         let line = line(2, 100);
         let _places = [line.join(false), line.join(false)];
@@ -239,7 +290,7 @@ mod tests {
                 waiting.push(receiver);
             }
             now += Duration::from_millis(10);
-            drop(state.next());
+            drop(state.beginning.pop_front());
             state.took(&line, now);
         }
         assert_eq!(state.limit, 1);
@@ -328,13 +379,14 @@ mod tests {
                         continuing.push_back(came_at);
                     }
                     let goes_on = !state.continuing.is_empty();
+                    state.free += 1;
                     if state.next().is_some() {
+                        state.free -= 1;
                         let came_at = if goes_on { continuing.pop_front() } else { beginning.pop_front() };
                         let lasts = if goes_on { self.simulated } else { self.solve(&mut dice) };
                         state.took(&line, now);
                         busy.push((now + lasts, came_at.unwrap(), goes_on || self.simulated.is_zero()));
                     } else {
-                        state.free += 1;
                         state.look(&line, now);
                     }
                 } else {

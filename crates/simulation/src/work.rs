@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::line::Line;
+use crate::line::{Kept, Line};
 
 /// Why a job has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,6 +83,14 @@ impl WorkPool {
         Line::new(threads, self.bounds.jobs.saturating_add(1))
     }
 
+    /// Refuses a job that would be refused now, before anything is done for it.
+    ///
+    /// # Errors
+    /// [`WorkError::Overloaded`] when it would wait too long.
+    pub fn check_room(&self) -> Result<(), WorkError> {
+        self.admit(&self.line, 0)
+    }
+
     /// Refuses a job that a queue has no room for, which `admitted` other jobs are about to join.
     pub(crate) fn admit(&self, line: &Line, admitted: usize) -> Result<(), WorkError> {
         if line.has_room(admitted, self.job_time.get(), self.bounds.wait) {
@@ -97,17 +105,34 @@ impl WorkPool {
     /// # Errors
     /// [`WorkError`] when the job would wait too long, and when it panics.
     pub async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, WorkError> {
-        self.admit(&self.line, 0)?;
-        self.in_turn(false, job).await
+        self.check_room()?;
+        self.in_turn(false, None, job).await
     }
 
-    /// Runs a job however many wait: before jobs that begin if it `continues` accepted work, in its turn otherwise.
+    /// Runs a job as [`run`](Self::run) does, and keeps its place for the job that continues it at once.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn run_and_keep<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<(T, Kept), WorkError> {
+        let line = Arc::clone(&self.line);
+        // Kept before the place is free.
+        self.run(move || (job(), line.keep())).await
+    }
+
+    /// Runs a job however many wait: before jobs that begin if it `continues` accepted work, in its turn otherwise. A
+    /// place that was kept for it is let go once it has one.
     pub(crate) async fn in_turn<T: Send + 'static>(
         &self,
         continues: bool,
+        kept: Option<Kept>,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkError> {
-        let place = self.line.join(continues).await.map_err(failed)?;
+        let place = self.line.join(continues);
+        drop(kept);
+        let place = place.await.map_err(failed)?;
         let job_time = Arc::clone(&self.job_time);
         // Moved into the job: a client that hangs up does not free a busy thread.
         let job = move || {
