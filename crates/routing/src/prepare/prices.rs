@@ -12,7 +12,7 @@
 //! the lesser of both directions. The claimed value of a token without a price plays no part, and neither does
 //! liquidity parked very close to the price. So a poisoned pool has to hold real money to count.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
@@ -74,6 +74,11 @@ impl Prices {
         let mut prices = Self { wei_per_unit: vec![0.0; count], depth_wei: vec![0.0; count] };
         let mut settled = Vec::new();
         let mut heap = BinaryHeap::new();
+        // The deepest way to each token so far, and its pool: a shallower one never prices it.
+        let mut deepest = vec![(0.0_f64, u32::MAX); count];
+        if let Some((depth_wei, _)) = deepest.get_mut(WETH) {
+            *depth_wei = f64::INFINITY;
+        }
         let mut next = Some(Candidate { depth_wei: f64::INFINITY, pair: 0, token: WETH, wei_per_unit: 1.0 });
         while let Some(found) = next {
             if let (Some(price), Some(depth)) =
@@ -83,9 +88,18 @@ impl Prices {
                 *price = found.wei_per_unit;
                 *depth = found.depth_wei;
                 settled.push(found.token);
-                let known = |to: &Arrow| prices.wei_per_unit[to.to as usize] > 0.0;
-                let arrows = graph.inner_arrows(found.token).iter().filter(|arrow| !known(arrow));
-                heap.extend(arrows.filter_map(|arrow| Candidate::across(&found, arrow, depths)));
+                for arrow in graph.inner_arrows(found.token) {
+                    let (depth_wei, pair) = &mut deepest[arrow.to as usize];
+                    // No way is deeper than the one that it continues, and that holds for tokens with prices too.
+                    if *depth_wei > found.depth_wei {
+                        continue;
+                    }
+                    let Some(way) = Candidate::across(&found, arrow, depths) else { continue };
+                    if (way.depth_wei, Reverse(way.pair)) > (*depth_wei, Reverse(*pair)) {
+                        (*depth_wei, *pair) = (way.depth_wei, way.pair);
+                        heap.push(way);
+                    }
+                }
                 // Nothing else leads to an outer token, and it leads nowhere else.
                 let outer = graph.outer_arrows(found.token).iter().filter(|arrow| arrow.to as usize != WETH);
                 for outer in outer.filter_map(|arrow| Candidate::across(&found, arrow, depths)) {

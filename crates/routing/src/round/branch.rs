@@ -57,8 +57,10 @@ impl<'p> FlowSearch<'_, 'p> {
         let budget = before + Tuning::BRANCH_WORK.saturating_sub(relaxed.work);
         let leaves = &mut relaxed.leaves;
         leaves.iter_mut().for_each(|leaf| leaf.bound = leaf.bound.min(bound));
-        while relaxed.branched < Tuning::MOST_BRANCHES && !self.newton.is_spent(budget) {
+        while relaxed.branched < Tuning::MOST_BRANCHES_OF_LOOSE && !self.newton.is_spent(budget) {
             let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
+            let is_usual = relaxed.branched < Tuning::MOST_BRANCHES;
+            let least = if is_usual { least } else { Tuning::LOOSE_GAP };
             let Some(at) = loosest.filter(|at| leaves[*at].bound - net > least * bound) else { break };
             let Some(pair) = self.used_in_part(&relaxed.sub, &leaves[at]) else { break };
             let leaf = leaves.swap_remove(at);
