@@ -230,7 +230,8 @@ impl Tuning {
     /// Gap below which the dual by remaining pools is close enough. No record.
     pub(crate) const LAYERED_CLOSE_GAP: f64 = 1e-6;
     /// Rounds of the dual by remaining pools, the first of which gives only the tokens of the best route prices of
-    /// their own; rounds for each branch; most prices, and most new ones per round. No record.
+    /// their own; rounds for each branch; most prices, and most new ones per round. Half and double the first, and half
+    /// the third, change no gap (`docs/internals/bench.md`); no record for the others.
     pub(crate) const LAYER_ROUNDS: usize = 12;
     pub(crate) const LAYER_ROUNDS_OF_HALF: usize = 2;
     pub(crate) const LAYER_NODES: usize = 120;
@@ -248,20 +249,21 @@ impl Tuning {
     pub(crate) const LAYER_BRANCHES: usize = 10;
     pub(crate) const LAYER_WORK: u64 = 80_000;
     /// Most pools that the dual with one price per token branches on, one after the other: each halves what is unclear
-    /// and costs two minimisations. No record.
+    /// and costs two minimisations. Results for 3 and 12 are in `docs/internals/bench.md`.
     pub(crate) const MOST_BRANCHES: usize = 6;
     /// The same while the gap is above a basis point. With 6 for these too, the 99th percentile of the gap was 1.67 and
     /// 0.97 basis points on the recorded markets; with 18 it is 1.46 and 0.85, in the same time.
     pub(crate) const MOST_BRANCHES_OF_LOOSE: usize = 18;
     pub(crate) const LOOSE_GAP: f64 = 1e-4;
-    /// Work of that branching, in evaluations of a pool. No record.
+    /// Work of that branching, in evaluations of a pool. Half and double change no gap (`docs/internals/bench.md`).
     pub(crate) const BRANCH_WORK: u64 = 80_000;
     /// Gap above which branching is worth the time; it takes longer in a large market. No record.
     pub(crate) const BRANCH_GAP: f64 = 1e-6;
     pub(crate) const BRANCH_GAP_IN_LARGE: f64 = 1e-4;
     /// Weights between which a pool counts as used in part. No record.
     pub(crate) const BRANCH_WEIGHTS: Range<f64> = 0.002..0.998;
-    /// Smoothing while branching, as shares of a swap's gas, and most steps at each. No record.
+    /// Most steps of a branch at each smoothing; results for 12 and 50 are in `docs/internals/bench.md`. Smoothing, as
+    /// shares of a swap's gas: no record.
     pub(crate) const BRANCH_STEPS: usize = 25;
     pub(crate) const BRANCH_SMOOTHING: [f64; 2] = [0.03, 0.01];
     pub(crate) const BRANCH_DECREASE: f64 = 1e-7;
