@@ -123,8 +123,8 @@ impl Line {
         while let Some(next) = state.next() {
             match next.send(Place(Some(Arc::clone(self)))) {
                 Ok(()) => {
-                    state.took(self, Instant::now());
                     state.free -= 1;
+                    state.took(self, Instant::now());
                 }
                 // Its caller gave up: emptied, so that dropping it does not give it again.
                 Err(mut place) => place.0 = None,
@@ -160,7 +160,8 @@ impl State {
         let [_, full, high, highest] = LOADS;
         let load = self.load(line, now);
         let least = if load > highest { line.places / 2 } else { (line.places / 2).max(1) };
-        if load > if self.since.was_empty { high } else { full } {
+        let most = if self.since.was_empty { high } else { full };
+        if load > most {
             self.limit = self.limit.min(self.waiting().max(1)) / 2;
         }
         self.limit = self.limit.max(least);
