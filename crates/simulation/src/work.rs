@@ -5,7 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::runtime::{Builder, Runtime};
+
 use crate::line::{Kept, Line};
+
+/// How long a thread is kept that has nothing to do.
+const IDLE: Duration = Duration::from_secs(600);
 
 /// Why a job has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,11 +27,17 @@ pub enum WorkError {
 #[derive(Debug)]
 pub struct WorkPool {
     line: Arc<Line>,
+    threads: Threads,
     thread_count: usize,
     bounds: Bounds,
     turned_away: AtomicU64,
     job_time: Arc<JobTime>,
 }
+
+/// The threads. Those of the runtime that serves requests would take turns, and each would keep the working memory of a
+/// solve.
+#[derive(Debug)]
+struct Threads(Option<Runtime>);
 
 /// Bounds on waiting jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +71,8 @@ impl WorkPool {
     pub fn new(threads: usize, bounds: Bounds) -> Self {
         let thread_count = threads.max(1);
         let line = Arc::new(Line::new(thread_count, bounds.jobs.saturating_add(1)));
-        Self { line, thread_count, bounds, turned_away: AtomicU64::new(0), job_time: Arc::default() }
+        let threads = Threads::new(thread_count);
+        Self { line, threads, thread_count, bounds, turned_away: AtomicU64::new(0), job_time: Arc::default() }
     }
 
     /// Returns how many jobs wait for a thread.
@@ -142,7 +154,30 @@ impl WorkPool {
             drop(place);
             answer
         };
-        tokio::task::spawn_blocking(job).await.map_err(failed)
+        self.threads.run(job).await
+    }
+}
+
+impl Threads {
+    /// Makes at most `count` threads, each when it is first needed.
+    fn new(count: usize) -> Self {
+        let mut threads = Builder::new_current_thread();
+        let threads = threads.thread_name("solver").max_blocking_threads(count).thread_keep_alive(IDLE).build();
+        Self(threads.inspect_err(|error| tracing::error!(%error, "there are no threads for solves")).ok())
+    }
+
+    async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, WorkError> {
+        let threads = self.0.as_ref().ok_or(WorkError::Failed)?;
+        threads.spawn_blocking(job).await.map_err(failed)
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // Does not wait for jobs: a pool may be dropped on a thread that must not wait.
+        if let Some(threads) = self.0.take() {
+            threads.shutdown_background();
+        }
     }
 }
 
