@@ -18,8 +18,8 @@ use tokio::sync::oneshot::{self, Receiver, Sender};
 const STEP: Duration = Duration::from_millis(100);
 
 /// Work that is asked for, as a multiple of what the places can do: below the first the limit grows, above the second
-/// it shrinks if the queue does not empty, above the third in any case, and above the last a single place needs nobody
-/// who waits.
+/// it shrinks if the queue does not empty, above the third in any case, and above the last it is cut at once, since even
+/// a single place needs nobody who waits.
 const LOADS: [f64; 4] = [0.9, 1.1, 2.0, 2.5];
 
 /// A queue for some places.
@@ -159,12 +159,15 @@ impl State {
         }
         let [_, full, high, highest] = LOADS;
         let load = self.load(line, now);
-        let least = if load > highest { line.places / 2 } else { (line.places / 2).max(1) };
+        let few = line.places / 2;
         let most = if self.since.was_empty { high } else { full };
-        if load > most {
-            self.limit = self.limit.min(self.waiting().max(1)) / 2;
+        if load > highest {
+            self.limit = self.limit.min(few);
+        } else if load > most {
+            self.limit = (self.limit.min(self.waiting().max(1)) / 2).max(few).max(1);
+        } else {
+            self.limit = self.limit.max(few).max(1);
         }
-        self.limit = self.limit.max(least);
         self.decided(now);
     }
 
