@@ -9,7 +9,9 @@ use braid_market::Market;
 use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256, WETH};
 use braid_routing::{Route, Step};
 use braid_simulation::grant::Granted;
-use braid_simulation::{Caller, Grant, Kept, Outcome, Part, Simulator, Status, Terms, Transaction, simulate_with_parts};
+use braid_simulation::{
+    Caller, Grant, Kept, Outcome, Part, Simulator, Status, Terms, Transaction, simulate_with_parts,
+};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 

@@ -1,11 +1,10 @@
 //! A queue for a few places, in which jobs that continue go before jobs that begin. The place of a job may be kept for
 //! the one that continues it.
 //!
-//! A burst may wait as long as a caller accepts, and so may callers who each wait for an answer before they ask again.
-//! But where more is asked for than the places can do, so that the queue never empties although jobs are refused,
-//! waiting makes everybody slower and serves nobody: its limit is then halved again and again, down to one job for two
-//! places, enough that no place stays empty. Where several times as much is asked for, even a single place soon gets
-//! another job, and nobody waits for it. The limit grows back once less is asked for than the places can do.
+//! A burst may wait as long as a caller accepts. But where more is asked for than the places can do, or the queue never
+//! empties, waiting makes everybody slower and serves nobody: its limit is then halved again and again, down to one job
+//! for two places, enough that no place stays empty. Where several times as much is asked for, even a single place soon
+//! gets another job, and nobody waits for it. The limit grows back once less is asked for than the places can do.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,9 +17,8 @@ use tokio::sync::oneshot::{self, Receiver, Sender};
 const STEP: Duration = Duration::from_millis(100);
 
 /// Work that is asked for, as a multiple of what the places can do: below the first the limit grows, above the second
-/// it shrinks if the queue does not empty, above the third in any case, and above the last it is cut at once, since even
-/// a single place needs nobody who waits.
-const LOADS: [f64; 4] = [0.9, 1.1, 2.0, 2.5];
+/// it shrinks, and above the third it is cut at once, since even a single place needs nobody who waits.
+const LOADS: [f64; 3] = [0.9, 2.0, 2.5];
 
 /// A queue for some places.
 #[derive(Debug)]
@@ -157,13 +155,12 @@ impl State {
         if now.duration_since(self.decided_at) <= STEP {
             return;
         }
-        let [_, full, high, highest] = LOADS;
+        let [_, high, highest] = LOADS;
         let load = self.load(line, now);
         let few = line.places / 2;
-        let most = if self.since.was_empty { high } else { full };
         if load > highest {
             self.limit = self.limit.min(few);
-        } else if load > most {
+        } else if !self.since.was_empty || load > high {
             self.limit = (self.limit.min(self.waiting().max(1)) / 2).max(few).max(1);
         } else {
             self.limit = self.limit.max(few).max(1);
@@ -282,28 +279,24 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_refuses_and_does_not_empty_gets_short_and_one_that_does_may_get_long_again() {
+    fn a_line_that_does_not_empty_gets_short_and_one_that_does_may_get_long_again() {
         let line = line(2, 64);
         let (mut state, mut now) = (line.state.lock(), Instant::now());
-        // For five seconds there is somebody who waits: first callers who ask again once they are answered, then more
-        // than there is room for.
+        // For five seconds, more requests come than there is room for.
         state.free = 0;
         let mut waiting = Vec::new();
         state.each = Duration::from_millis(20);
-        for (refused, limit) in [(0, 64), (1, 1)] {
-            for _ in 0..500 {
-                while state.waiting() < state.limit {
-                    let (sender, receiver) = oneshot::channel();
-                    state.beginning.push_back(sender);
-                    waiting.push(receiver);
-                }
-                now += Duration::from_millis(10);
-                drop(state.beginning.pop_front());
-                state.since.turned_away += refused;
-                state.took(&line, now);
+        for _ in 0..500 {
+            while state.waiting() < state.limit {
+                let (sender, receiver) = oneshot::channel();
+                state.beginning.push_back(sender);
+                waiting.push(receiver);
             }
-            assert_eq!(state.limit, limit, "{refused} of two were refused");
+            now += Duration::from_millis(10);
+            drop(state.beginning.pop_front());
+            state.took(&line, now);
         }
+        assert_eq!(state.limit, 1);
         // Few requests come, and a slot is mostly free.
         state.beginning.clear();
         state.look(&line, now + Duration::from_secs(1));
