@@ -50,7 +50,8 @@ pub struct Config {
     pub audit: AuditConfig,
     /// Whether metrics have a port of their own, and are not on this one.
     pub metrics_apart: bool,
-    /// How long requests are still taken once the service is told to stop, while readiness says so: time for a load balancer to see it.
+    /// How long requests are still taken once the service is told to stop, while readiness says so: time for a load
+    /// balancer to see it.
     pub stop_delay: Duration,
     /// How long the last requests may take after that.
     pub shutdown_grace: Duration,

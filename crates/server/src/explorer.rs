@@ -9,8 +9,8 @@ use axum::routing::get;
 
 use crate::http::static_text::StaticText;
 
-/// What a browser lets the page do: run its own script, use its own styles, ask this service alone, show the icons that wallets hand
-/// to it as data.
+/// What a browser lets the page do: run its own script, use its own styles, ask this service alone, show the icons that
+/// wallets hand to it as data.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -19,7 +19,8 @@ use crate::connections::accept;
 /// How often quotes that nobody can ask for any more are dropped.
 const PRUNE_EVERY: Duration = Duration::from_secs(30);
 
-/// Serves until `stop` completes and the configured delay is over, then lets the requests under way finish within the configured grace.
+/// Serves until `stop` completes and the configured delay is over, then lets the requests under way finish within the
+/// configured grace.
 pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
     let config = Arc::clone(&app.config);
     let pruning = tokio::spawn(prune(app.stored.clone()));

@@ -1,4 +1,5 @@
-//! Why this route: what simpler routes, and routes that the request excludes, would be worth. One more solve for each thing that is excluded.
+//! Why this route: what simpler routes, and routes that the request excludes, would be worth. One more solve for each
+//! thing that is excluded.
 
 mod words;
 
@@ -38,7 +39,8 @@ pub(crate) fn explain(draft: &Draft) -> Explanation {
     explanation
 }
 
-/// Puts gas that was measured in place of the modelled, in a draft and in its explanation. The parts of the steps stay modelled.
+/// Puts gas that was measured in place of the modelled, in a draft and in its explanation. The parts of the steps stay
+/// modelled.
 pub(crate) fn measured(draft: &mut Draft, total_gas_units: u64, gas_limit: u64) {
     (draft.gas.total_gas_units, draft.gas.gas_limit) = (total_gas_units, gas_limit);
     if let Some(mut explanation) = draft.explanation.take() {
@@ -109,7 +111,8 @@ fn single_route(draft: &Draft, route: &Route) -> SingleRoute {
     }
 }
 
-/// Lists what the request excludes. `cost` turns the net value of the best route without an exclusion into what that exclusion costs.
+/// Lists what the request excludes. `cost` turns the net value of the best route without an exclusion into what that
+/// exclusion costs.
 fn exclusions(draft: &Draft, cost: impl Fn(Option<f64>) -> Option<Gain>) -> Option<Exclusions> {
     let (market, question, aside) = (&draft.asked.published.head.market, &draft.found.question, &draft.aside.filter);
     if question.filter == *aside {
@@ -140,7 +143,8 @@ fn exclusions(draft: &Draft, cost: impl Fn(Option<f64>) -> Option<Gain>) -> Opti
     Some(Exclusions { protocols, pools, pools_cost, cost: all })
 }
 
-/// Makes the request's filter with one product allowed again or, where none is named, with all single pools allowed again.
+/// Makes the request's filter with one product allowed again or, where none is named, with all single pools allowed
+/// again.
 fn filter_but(draft: &Draft, allowed: Option<Product>) -> PoolFilter {
     let mut filter = draft.aside.filter.clone();
     let excluded = Product::ALL.iter().filter(|product| draft.found.question.filter.excludes_product(**product));

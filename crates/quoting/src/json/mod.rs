@@ -1,7 +1,7 @@
 //! JSON as the client wrote it: nothing is lost that a validator must complain about.
 //!
-//! Keys named twice are kept, integers are told from other numbers, nesting is bounded by the parser. Validation then walks
-//! the tree and collects every mistake instead of stopping at the first.
+//! Keys named twice are kept, integers are told from other numbers, nesting is bounded by the parser. Validation then
+//! walks the tree and collects every mistake instead of stopping at the first.
 
 mod read;
 mod value;

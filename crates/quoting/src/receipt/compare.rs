@@ -18,7 +18,8 @@ pub(super) fn digest(document: &Value) -> B256 {
     B256::from(<[u8; 32]>::from(Sha256::digest(canonical(&document))))
 }
 
-/// Lists where a document differs from another one, as JSON pointers with both values. Keys in `ignored` are not looked at, wherever they stand.
+/// Lists where a document differs from another one, as JSON pointers with both values. Keys in `ignored` are not looked
+/// at, wherever they stand.
 pub(super) fn differences(told: &Value, again: &Value, ignored: &[&str]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     compare(told, again, ignored, "", &mut found);

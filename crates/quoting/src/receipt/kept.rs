@@ -46,7 +46,8 @@ pub struct Receipts {
     files: Arc<Semaphore>,
 }
 
-/// The content of a market file. It takes some 30 MB on mainnet, so that there are few at once: keep it until the last byte is on its way.
+/// The content of a market file. It takes some 30 MB on mainnet, so that there are few at once: keep it until the last
+/// byte is on its way.
 #[derive(Debug)]
 pub struct MarketFile {
     /// The bytes.
@@ -72,18 +73,20 @@ impl Receipts {
     /// Writes the receipt of a quote. It may read the whole market: call it where blocking is fine.
     ///
     /// # Errors
-    /// `RECEIPT_UNAVAILABLE` when this process did not give the quote or no longer has what it was made of, `OVERLOADED` while another receipt is
-    /// worked out.
+    /// `RECEIPT_UNAVAILABLE` when this process did not give the quote or no longer has what it was made of,
+    /// `OVERLOADED` while another receipt is worked out.
     pub fn receipt(&self, id: Uuid, quote: &StoredQuote) -> Result<String, Problem> {
         let evidence = self.evidence(id)?;
         let (digest, order) = self.names(&evidence.head)?;
         Receipt::write(&evidence, quote, digest, order)
     }
 
-    /// Writes the market of a quote as the content of a market file, in the order in which the quote was solved. Call it where blocking is fine.
+    /// Writes the market of a quote as the content of a market file, in the order in which the quote was solved. Call
+    /// it where blocking is fine.
     ///
     /// # Errors
-    /// `RECEIPT_UNAVAILABLE` as [`Receipts::receipt`], `OVERLOADED` while as many files as there may be are on their way.
+    /// `RECEIPT_UNAVAILABLE` as [`Receipts::receipt`], `OVERLOADED` while as many files as there may be are on their
+    /// way.
     pub fn market(&self, id: Uuid) -> Result<MarketFile, Problem> {
         let evidence = self.evidence(id)?;
         let room = Arc::clone(&self.files).try_acquire_owned().map_err(|_| {

@@ -60,7 +60,8 @@ pub enum NoReceipt {
     Form(String),
 }
 
-/// Checks a receipt, as the service gave it or the `data` of that, against itself and, where there is one, against a market.
+/// Checks a receipt, as the service gave it or the `data` of that, against itself and, where there is one, against a
+/// market.
 ///
 /// # Errors
 /// [`NoReceipt`] when there is nothing to check.

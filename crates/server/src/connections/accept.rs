@@ -20,8 +20,8 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// Least time between two words in the log on connections that the system does not give.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
-/// Answers connections with a router until `stop` completes, then gives the requests under way `grace` to finish. Connections from
-/// trusted addresses are bounded in all only.
+/// Answers connections with a router until `stop` completes, then gives the requests under way `grace` to finish.
+/// Connections from trusted addresses are bounded in all only.
 pub async fn serve(
     listener: TcpListener,
     router: Router,

@@ -1,8 +1,8 @@
 //! How many connections there may be, in all and from one address, and whose is given up for a new one.
 //!
-//! A new connection always finds a place while others wait for their clients: the one that has waited longest gives way, of the
-//! same address where that has too many, of the address with the most otherwise. Where all are at work, a few slots more take
-//! new connections, on which only questions after the service's health are answered.
+//! A new connection always finds a place while others wait for their clients: the one that has waited longest gives
+//! way, of the same address where that has too many, of the address with the most otherwise. Where all are at work, a
+//! few slots more take new connections, on which only questions after the service's health are answered.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -91,7 +91,8 @@ impl Slots {
 }
 
 impl Open {
-    /// Gives up the connection that has waited longest: of one address, or of that with the most; `false` where all are at work.
+    /// Gives up the connection that has waited longest: of one address, or of that with the most; `false` where all are
+    /// at work.
     fn evict(&mut self, only: Option<IpAddr>) -> bool {
         let now = Instant::now();
         let addresses = self.by_address.iter().filter(|(address, _)| only.is_none_or(|only| only == **address));

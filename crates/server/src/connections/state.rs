@@ -109,7 +109,8 @@ impl ConnectionState {
         self.with(|inner| matches!(inner.phase, Phase::Idle | Phase::Head))
     }
 
-    /// Since when the connection could be given up for another one; `None` while there is work for it or it is being ended.
+    /// Since when the connection could be given up for another one; `None` while there is work for it or it is being
+    /// ended.
     pub(super) fn idle_since(&self, now: Instant) -> Option<Instant> {
         self.with(|inner| {
             let busy = inner.phase == Phase::Work

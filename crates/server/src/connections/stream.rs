@@ -11,8 +11,8 @@ use tokio::net::TcpStream;
 
 use super::state::ConnectionState;
 
-/// A stream that tells its [`ConnectionState`] what happens, and holds back what the HTTP library answers by itself: what it writes while no
-/// request is under way is its plain-text word on a request that it could not read.
+/// A stream that tells its [`ConnectionState`] what happens, and holds back what the HTTP library answers by itself:
+/// what it writes while no request is under way is its plain-text word on a request that it could not read.
 #[derive(Debug)]
 pub(super) struct Watched {
     stream: TcpStream,

@@ -1,7 +1,7 @@
 //! Taking in a request's body, before anything is decided on the request, and reading it as JSON.
 //!
-//! A client that is still sending when it is answered sees a broken connection instead of the answer. So the body is taken in first,
-//! whoever asks for what; what is too much is thrown away, within a bound.
+//! A client that is still sending when it is answered sees a broken connection instead of the answer. So the body is
+//! taken in first, whoever asks for what; what is too much is thrown away, within a bound.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,8 @@ pub struct BodyLimit {
     pub timeout: Duration,
 }
 
-/// How much of a body is taken in at all, in bytes. The connection of a client that sends more is closed with the answer.
+/// How much of a body is taken in at all, in bytes. The connection of a client that sends more is closed with the
+/// answer.
 const MOST_TAKEN: usize = 16 << 20;
 
 /// What came of a body.

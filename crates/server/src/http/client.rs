@@ -16,10 +16,11 @@ pub(super) fn address(parts: &Parts, trusted: &[IpNet]) -> IpAddr {
     caller(if is_trusted(peer, trusted) { forwarded(&parts.headers, peer, trusted) } else { peer })
 }
 
-/// Returns what trusted proxies say of the client: reading from the right, the first address that is not a trusted proxy's.
+/// Returns what trusted proxies say of the client: reading from the right, the first address that is not a trusted
+/// proxy's.
 ///
-/// A proxy writes one of the two headers and may pass the other on as the client wrote it. So where both are there and differ, neither is
-/// believed, and the client is counted as the proxy itself.
+/// A proxy writes one of the two headers and may pass the other on as the client wrote it. So where both are there and
+/// differ, neither is believed, and the client is counted as the proxy itself.
 fn forwarded(headers: &HeaderMap, proxy: IpAddr, trusted: &[IpNet]) -> IpAddr {
     let lists = [(&X_FORWARDED_FOR, entry as Read), (&header::FORWARDED, forwarded_for as Read)];
     let mut told = lists.iter().filter(|(name, _)| headers.contains_key(*name)).map(|(name, read)| {
@@ -38,7 +39,8 @@ const X_FORWARDED_FOR: header::HeaderName = header::HeaderName::from_static("x-f
 /// Reads the address in an entry of a list.
 type Read = fn(&str) -> Option<IpAddr>;
 
-/// Returns the first address from the right that is not trusted; where an entry cannot be read, the proxy that wrote it.
+/// Returns the first address from the right that is not trusted; where an entry cannot be read, the proxy that wrote
+/// it.
 fn nearest(hops: impl Iterator<Item = Option<IpAddr>>, proxy: IpAddr, trusted: &[IpNet]) -> IpAddr {
     let mut last = proxy;
     for hop in hops {

@@ -30,8 +30,8 @@ impl Coding {
     }
 }
 
-/// Picks the coding of an answer to a request with these headers. A client that accepts none is answered without one: an answer that it
-/// may be able to read is better than none.
+/// Picks the coding of an answer to a request with these headers. A client that accepts none is answered without one:
+/// an answer that it may be able to read is better than none.
 pub fn accepted(headers: &HeaderMap) -> Coding {
     let lines = headers.get_all(header::ACCEPT_ENCODING).into_iter().filter_map(|line| line.to_str().ok());
     let items: Vec<(&str, f32)> = lines.flat_map(|line| line.split(',')).filter_map(item).collect();

@@ -1,8 +1,8 @@
 //! Calls per minute, per key and per address.
 //!
-//! What is counted is never forgotten before its minute is over, whoever else calls. Keys are as many as the operator made. Addresses
-//! are without number: where as many are counted as there is room for, those that come new are counted together with their
-//! neighbours, and beyond that all together.
+//! What is counted is never forgotten before its minute is over, whoever else calls. Keys are as many as the operator
+//! made. Addresses are without number: where as many are counted as there is room for, those that come new are counted
+//! together with their neighbours, and beyond that all together.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
@@ -77,7 +77,8 @@ impl Origin {
 }
 
 impl Counted {
-    /// Returns what a call is counted as where there is no room to count its caller alone; a key is always counted alone.
+    /// Returns what a call is counted as where there is no room to count its caller alone; a key is always counted
+    /// alone.
     fn larger(&self) -> Option<(Self, usize)> {
         match self {
             Self::Read(origin) => origin.larger().map(|(origin, room)| (Self::Read(origin), room)),
@@ -120,7 +121,8 @@ pub struct Standing {
     pub burst_remaining: Option<u32>,
 }
 
-/// Counts calls in windows that start with a caller's first call: of a minute, and of a second where bursts are bounded.
+/// Counts calls in windows that start with a caller's first call: of a minute, and of a second where bursts are
+/// bounded.
 #[derive(Debug)]
 pub struct Limits {
     shards: Vec<Mutex<Shard>>,
@@ -161,7 +163,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Counts a call, by a clock that never goes back. The standing holds either way; `false` is a call too many, which is not counted.
+    /// Counts a call, by a clock that never goes back. The standing holds either way; `false` is a call too many, which
+    /// is not counted.
     pub fn count(&self, caller: Counted, quota: Quota, now_ms: u64) -> (Standing, bool) {
         let mut shard = self.shard(&caller);
         let windows = shard.windows(caller, now_ms);

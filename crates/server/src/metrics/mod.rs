@@ -1,7 +1,7 @@
 //! `GET /metrics`: what a Prometheus server reads.
 //!
-//! Requests, solves and simulations are counted as they happen; what other parts of the service know is asked of them at each
-//! scrape, by the collectors of the other files here.
+//! Requests, solves and simulations are counted as they happen; what other parts of the service know is asked of them
+//! at each scrape, by the collectors of the other files here.
 
 mod nodes;
 mod samples;
@@ -82,7 +82,8 @@ impl Metrics {
         Self { registry, requests, problems, publishes }
     }
 
-    /// Counts an answer. `route` is the route's template, never what a client wrote, so that the number of series is bounded.
+    /// Counts an answer. `route` is the route's template, never what a client wrote, so that the number of series is
+    /// bounded.
     pub fn count(&self, route: &str, status: u16, code: Option<&'static str>, took: Duration) {
         let answered = Answered { route: route.to_owned(), status };
         self.requests.get_or_create(&answered).observe(took.as_secs_f64());

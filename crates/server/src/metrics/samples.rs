@@ -69,7 +69,8 @@ impl Labelled<'_, '_> {
         ConstCounter::new(count).encode(self.encoder.encode_family(&labels)?)
     }
 
-    /// Writes one sample of a histogram: its sum, its count, and how many lie at or below each bound and above the one before.
+    /// Writes one sample of a histogram: its sum, its count, and how many lie at or below each bound and above the one
+    /// before.
     pub(super) fn histogram(&mut self, labels: &[(&str, &str)], sum: f64, buckets: &[(f64, u64)]) -> Result {
         let count = buckets.iter().map(|(_, count)| count).sum();
         self.encoder.encode_family(&labels)?.encode_histogram::<[(&str, &str); 0]>(sum, count, buckets, None)

@@ -182,7 +182,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Has another snapshot written, and not again for a while: what we cannot read others may, and it costs them a whole market.
+    /// Has another snapshot written, and not again for a while: what we cannot read others may, and it costs them a
+    /// whole market.
     async fn drop_snapshot(&mut self) -> Result<(), Trouble> {
         if self.asked_at.is_none_or(|at| at.elapsed() >= ASKING_PAUSE) {
             self.stream.drop_snapshot().await?;

@@ -1,4 +1,5 @@
-//! One market for many services: [`publish`] tells it on a Redis stream, [`follow`] takes it from there in place of a node.
+//! One market for many services: [`publish`] tells it on a Redis stream, [`follow`] takes it from there in place of a
+//! node.
 
 mod follow;
 mod publish;

@@ -18,7 +18,8 @@ use tokio::time::MissedTickBehavior;
 /// Blocks that are told one by one after a pause, or by a service that takes over.
 const BLOCKS_WAITING: usize = 64;
 
-/// Age of the newest market from which a service does not hold the lease: another may have a node that does not stand still.
+/// Age of the newest market from which a service does not hold the lease: another may have a node that does not stand
+/// still.
 const STANDING_STILL: Duration = Duration::from_secs(60);
 
 /// How long the lease lasts while a whole market goes over.
@@ -27,7 +28,8 @@ const LONG_LEASE: Duration = Duration::from_secs(60);
 /// Entries between two snapshots. Whoever joins finds what came since in the stream.
 const SNAPSHOT_EVERY: usize = ENTRIES_KEPT / 4;
 
-/// How often the server is talked to while nothing happens, and how long a service that fell silent keeps the others waiting.
+/// How often the server is talked to while nothing happens, and how long a service that fell silent keeps the others
+/// waiting.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// Between two renewals of the lease.
@@ -42,8 +44,8 @@ impl Default for Pace {
     }
 }
 
-/// Publishes a follower's market whenever this service has the lease, until `stop` completes; then gives the lease back. `publishes`
-/// is 1 meanwhile.
+/// Publishes a follower's market whenever this service has the lease, until `stop` completes; then gives the lease
+/// back. `publishes` is 1 meanwhile.
 pub async fn publish(
     stream: MarketStream,
     heads: watch::Receiver<Option<Arc<Head>>>,
@@ -244,8 +246,8 @@ impl Publisher {
         Ok(())
     }
 
-    /// Tells what waits, oldest first; `false` where something must wait for the next step. Up to the block `others`, another service told
-    /// everything.
+    /// Tells what waits, oldest first; `false` where something must wait for the next step. Up to the block `others`,
+    /// another service told everything.
     async fn tell_all(&mut self, queue: &Queue, token: &str, others: Option<u64>) -> Result<bool, Failure> {
         loop {
             let Some(head) = queue.heads().front().cloned() else { return Ok(true) };
@@ -290,8 +292,8 @@ impl Publisher {
         Ok(())
     }
 
-    /// Takes over what the service before found: pools that it kept out stay out until they were checked again, and tokens that it checked
-    /// need not be checked anew before anybody quotes.
+    /// Takes over what the service before found: pools that it kept out stay out until they were checked again, and
+    /// tokens that it checked need not be checked anew before anybody quotes.
     async fn inherit(&mut self) -> Result<(), Failure> {
         self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
         let bytes = self.stream.snapshot().await?;

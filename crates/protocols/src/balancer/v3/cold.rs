@@ -10,11 +10,7 @@ use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{
-    After, Fee, State,
-    continuous::pair_curve,
-    factories::{FACTORIES, STABLE_SURGE_HOOKS},
-    gas,
-    reader::PoolReader,
+    After, Fee, State, continuous::pair_curve, factories::FACTORIES, gas, hooks::InSwaps, reader::PoolReader,
     step::step_code,
 };
 use crate::{
@@ -105,23 +101,6 @@ pub static BALANCER_V3_WEIGHTED: BalancerV3 = BalancerV3 { product: Product::Bal
 
 /// Stable pools, including those with the StableSurge hook and boosted ones, whose coins are vault shares.
 pub static BALANCER_V3_STABLE: BalancerV3 = BalancerV3 { product: Product::BalancerV3Stable };
-
-/// Phases of a swap in which a pool's hook is called.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct InSwaps {
-    pub hook: Address,
-    pub for_the_fee: bool,
-    pub before: bool,
-    pub after: bool,
-}
-
-impl InSwaps {
-    /// Tells whether swaps call no hook, or only a modelled one.
-    pub(super) fn modelled(&self) -> bool {
-        let surge = STABLE_SURGE_HOOKS.contains(&self.hook);
-        !self.before && !self.after && (surge || !self.for_the_fee)
-    }
-}
 
 impl Protocol for BalancerV3 {
     type State = Arc<State>;

@@ -10,6 +10,7 @@ mod continuous;
 mod factories;
 mod followed;
 pub mod gas;
+mod hooks;
 mod live;
 mod maths;
 mod reader;

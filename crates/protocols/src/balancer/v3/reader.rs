@@ -8,9 +8,9 @@ use arrayvec::ArrayVec;
 
 use super::{
     Amplification, Coin, Fee, Generation, PoolKind, State, VAULT,
-    cold::InSwaps,
     factories::{FACTORIES, STABLE_SURGE_HOOKS},
     followed::FollowedReader,
+    hooks::InSwaps,
 };
 use crate::{
     DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
