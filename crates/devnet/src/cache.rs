@@ -34,6 +34,7 @@ const WORLD_SOURCES: &[&str] = &[
     include_str!("world/liquidity.rs"),
     include_str!("world/listed.rs"),
     include_str!("world/morpho.rs"),
+    include_str!("world/placement.rs"),
     include_str!("world/pools.rs"),
     include_str!("world/shape.rs"),
     include_str!("world/vault_v2.rs"),

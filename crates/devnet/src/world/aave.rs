@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{
     Batch,
-    deploy::{self, Placement},
+    placement::{self, Placement},
 };
 use crate::{
     DevnetError,
@@ -203,12 +203,12 @@ fn rate_providers() -> Vec<Placement> {
 
 /// Places the contracts, lists the reserves, supplies and borrows, and wraps.
 pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
-    deploy::place(rpc, bundle, &foundations()).await?;
+    placement::place(rpc, bundle, &foundations()).await?;
     connect(rpc).await?;
-    deploy::place(rpc, bundle, &upon_them()).await?;
+    placement::place(rpc, bundle, &upon_them()).await?;
     list(rpc).await?;
-    deploy::place(rpc, bundle, &wrapped_tokens()).await?;
-    deploy::place(rpc, bundle, &rate_providers()).await?;
+    placement::place(rpc, bundle, &wrapped_tokens()).await?;
+    placement::place(rpc, bundle, &rate_providers()).await?;
     lend(rpc).await?;
     wrap(rpc).await
 }

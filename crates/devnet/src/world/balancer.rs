@@ -6,7 +6,7 @@ use alloy::{
     sol_types::{SolCall, SolValue},
 };
 
-use super::{Batch, deploy::Placement, shape};
+use super::{Batch, placement::Placement, shape};
 use crate::{
     DevnetError,
     abi::IErc20,

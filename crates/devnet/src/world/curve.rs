@@ -9,7 +9,7 @@ use alloy::{
 
 use super::{
     Batch,
-    deploy::{self, Placement},
+    placement::{self, Placement},
     shape,
 };
 use crate::{
@@ -154,7 +154,7 @@ fn next(coins: &[&str], terms: (u64, u64, u64), sources: Vec<RateSource>, name: 
 
 /// Places the pools, fills them, and trades in each one way and back.
 pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
-    deploy::place(rpc, bundle, &alone()).await?;
+    placement::place(rpc, bundle, &alone()).await?;
     fill(rpc, &deposits()).await?;
     lending::build(rpc, bundle).await?;
     announce(rpc).await?;

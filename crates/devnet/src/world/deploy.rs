@@ -1,17 +1,16 @@
-//! Places contracts at their mainnet addresses.
-//!
-//! A constructor runs **in place**. First the creation code is set as the code of the target address. Then a call
-//! returns the runtime code with its immutables, and a transaction lets the constructor write its storage. Finally the
-//! runtime code replaces the creation code. So `address(this)`, immutables and storage are as if the contract had been
-//! deployed there.
+//! Places the tokens and the protocols' contracts at their mainnet addresses.
 
 use alloy::{
-    primitives::{Address, B256, Bytes, U256, keccak256},
+    primitives::{B256, Bytes, U256, keccak256},
     sol_types::SolValue,
 };
 use serde_json::json;
 
-use super::{Batch, SUPPLY_USD, shape};
+use super::{
+    Batch, SUPPLY_USD,
+    placement::{Placement, initcode, mismatch, place, set_code},
+    shape,
+};
 use crate::{
     DevnetError, abi,
     accounts::MAKER,
@@ -20,9 +19,6 @@ use crate::{
     rpc::{Rpc, Tx},
     tokens::{Kind, TOKENS, Token},
 };
-
-/// A contract to place: its name in the bundle, its address, and its constructor arguments.
-pub(super) type Placement = (&'static str, Address, Vec<u8>);
 
 pub(super) async fn everything(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
     check_init_code(bundle, "UniswapV2Pair", at::UNISWAP_V2_INIT_CODE_HASH)?;
@@ -133,29 +129,6 @@ fn token(token: &Token) -> Placement {
     (name, token.address, args)
 }
 
-pub(super) async fn place(rpc: &Rpc, bundle: &Bundle, placements: &[Placement]) -> Result<(), DevnetError> {
-    let mut runtimes = Vec::with_capacity(placements.len());
-    let mut constructions = Batch::new(rpc);
-    for (name, address, args) in placements {
-        let code: Bytes = [initcode(bundle, name)?.as_ref(), args].concat().into();
-        set_code(rpc, *address, &code).await?;
-        // A contract starts with nonce 1, and the addresses of contracts that its constructor deploys depend on the
-        // nonce.
-        rpc.call("anvil_setNonce", json!([address, "0x1"])).await?;
-        let call = json!({"from": MAKER, "to": address, "gas": U256::from(15_000_000)});
-        let runtime: Bytes = rpc.get("eth_call", json!([call, "latest"])).await?;
-        runtimes.push((*address, runtime));
-        let run =
-            Tx { from: MAKER, to: *address, data: Bytes::new(), value_wei: U256::ZERO, gas_units: Some(15_000_000) };
-        constructions.send(&format!("constructor of {name}"), run).await?;
-    }
-    constructions.mine().await?;
-    for (address, runtime) in runtimes {
-        set_code(rpc, address, &runtime).await?;
-    }
-    Ok(())
-}
-
 /// Enables the fee of one basis point, which the factories' owners added after deployment.
 async fn enable_lowest_fee(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
@@ -167,17 +140,6 @@ async fn enable_lowest_fee(rpc: &Rpc) -> Result<(), DevnetError> {
         batch.send("enabling the fee of one basis point", Tx::call(MAKER, factory, &call).gas(200_000)).await?;
     }
     batch.mine().await
-}
-
-pub(super) async fn set_code(rpc: &Rpc, address: Address, code: &Bytes) -> Result<(), DevnetError> {
-    rpc.call("anvil_setCode", json!([address, code])).await.map(|_| ())
-}
-
-fn initcode<'a>(bundle: &'a Bundle, name: &str) -> Result<&'a Bytes, DevnetError> {
-    match bundle.get(name) {
-        Some(Code::Initcode(code)) => Ok(code),
-        _ => Err(mismatch(&format!("creation code of {name}"), "nothing", "bytes in the bundle")),
-    }
 }
 
 fn runtime(bundle: &Bundle, name: &str) -> Result<Bytes, DevnetError> {
@@ -202,8 +164,4 @@ async fn check_weth(rpc: &Rpc) -> Result<(), DevnetError> {
         return Ok(());
     }
     Err(mismatch("code hash of WETH9", &got.to_string(), &at::WETH9_CODE_HASH.to_string()))
-}
-
-fn mismatch(what: &str, got: &str, expected: &str) -> DevnetError {
-    DevnetError::Mismatch { what: what.to_owned(), got: got.to_owned(), expected: expected.to_owned() }
 }

@@ -6,7 +6,7 @@ use alloy::{
     sol_types::SolValue,
 };
 
-use super::{Batch, deploy::Placement};
+use super::{Batch, placement::Placement};
 use crate::{
     DevnetError,
     abi::IErc20,

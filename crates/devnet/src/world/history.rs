@@ -28,10 +28,6 @@ const SECONDS_BETWEEN: u64 = 12;
 /// An input larger than any trade needs: the price limit ends the trade.
 const PLENTY: U256 = U256::from_limbs([0, 1 << 63, 0, 0]);
 
-/// The contracts that trade for the maker.
-pub(super) const ROUTERS: [Address; 5] =
-    [UNISWAP_V2_ROUTER, SUSHI_V2_ROUTER, SWAP_ROUTER, SUSHI_V3_ROUTER, PANCAKE_V3_ROUTER];
-
 /// Trades in every pool: down, up, and back to its initial price.
 pub(super) async fn trade(rpc: &Rpc, pools: &[OpenPool]) -> Result<(), DevnetError> {
     for leg in [Leg::Down, Leg::Up, Leg::Home] {

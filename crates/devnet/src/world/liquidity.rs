@@ -14,12 +14,16 @@ use crate::{
     DevnetError,
     abi::{IErc20, IPositionManager, IV2Factory, IV2Pair, IV3Factory},
     accounts::MAKER,
+    addresses::{PANCAKE_V3_ROUTER, SUSHI_V2_ROUTER, SUSHI_V3_ROUTER, SWAP_ROUTER, UNISWAP_V2_ROUTER},
     rpc::{Rpc, Tx},
     tokens::{self, TOKENS},
 };
 
 /// The seed of all price offsets and ranges.
 const SEED: u64 = 0x0062_7261_6964;
+
+/// The contracts that trade for the maker once the pools are filled.
+const ROUTERS: [Address; 5] = [UNISWAP_V2_ROUTER, SUSHI_V2_ROUTER, SWAP_ROUTER, SUSHI_V3_ROUTER, PANCAKE_V3_ROUTER];
 
 /// A pool on chain that has no liquidity yet.
 #[derive(Debug, Clone)]
@@ -93,7 +97,7 @@ pub(super) async fn approve(rpc: &Rpc) -> Result<(), DevnetError> {
             crate::addresses::SUSHI_V3_POSITION_MANAGER,
             crate::addresses::PANCAKE_V3_POSITION_MANAGER,
         ];
-        for spender in managers.into_iter().chain(super::history::ROUTERS) {
+        for spender in managers.into_iter().chain(ROUTERS) {
             let call = IErc20::approveCall { spender, value: U256::MAX };
             batch.send(token.symbol, Tx::call(MAKER, token.address, &call).gas(100_000)).await?;
         }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{
     Batch,
-    deploy::{self, Placement},
+    placement::{self, Placement},
 };
 use crate::{
     DevnetError,
@@ -177,9 +177,9 @@ pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError>
     let [first, second] = foundations();
     let [proxies, others] = proxies();
     for stage in [first, proxies, second, others] {
-        deploy::place(rpc, bundle, &stage).await?;
+        placement::place(rpc, bundle, &stage).await?;
     }
-    deploy::set_code(rpc, at("sUSG"), &clone_of(code(6))).await?;
+    placement::set_code(rpc, at("sUSG"), &clone_of(code(6))).await?;
     set_up(rpc).await?;
     pay(rpc, &STOCK).await?;
     fill(rpc).await?;

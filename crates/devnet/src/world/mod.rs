@@ -11,6 +11,7 @@ mod history;
 mod liquidity;
 mod listed;
 mod morpho;
+mod placement;
 pub mod pools;
 mod shape;
 mod vault_v2;

@@ -7,7 +7,7 @@ use alloy::{
     sol_types::SolValue,
 };
 
-use super::{Batch, deploy::Placement, morpho};
+use super::{Batch, morpho, placement::Placement};
 use crate::{
     DevnetError,
     abi::IErc20,

@@ -13,7 +13,7 @@ use crate::{
     accounts::MAKER,
     addresses::{self as at},
     rpc::Tx,
-    world::deploy::Placement,
+    world::placement::Placement,
 };
 
 /// Returns the pools and their share tokens.

@@ -17,7 +17,7 @@ use crate::{
     rpc::{Rpc, Tx},
     world::{
         Batch,
-        deploy::{self, Placement},
+        placement::{self, Placement},
     },
 };
 
@@ -175,8 +175,8 @@ fn lenders() -> Vec<Placement> {
 
 /// Places the lenders and the pools, fills both, and trades in each pool one way and back.
 pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
-    deploy::place(rpc, bundle, &lenders()).await?;
-    deploy::place(rpc, bundle, &LENT.iter().flat_map(Lent::placements).collect::<Vec<_>>()).await?;
+    placement::place(rpc, bundle, &lenders()).await?;
+    placement::place(rpc, bundle, &LENT.iter().flat_map(Lent::placements).collect::<Vec<_>>()).await?;
     approve(rpc).await?;
     let mut batch = Batch::new(rpc);
     for (symbol, token, millionths) in AT_AAVE {

@@ -18,7 +18,7 @@ use crate::{
     rpc::{Rpc, Tx},
     world::{
         Batch,
-        deploy::{self, Placement},
+        placement::{self, Placement},
     },
 };
 
@@ -180,7 +180,7 @@ impl Metapool {
 
 /// Places the pools, fills them, trades in each one way and back, and makes the factories announce them.
 pub(super) async fn build(rpc: &Rpc, bundle: &Bundle) -> Result<(), DevnetError> {
-    deploy::place(rpc, bundle, &METAPOOLS.iter().flat_map(Metapool::placements).collect::<Vec<_>>()).await?;
+    placement::place(rpc, bundle, &METAPOOLS.iter().flat_map(Metapool::placements).collect::<Vec<_>>()).await?;
     let mut batch = Batch::new(rpc);
     for meta in &METAPOOLS {
         let coins = meta.base.coins.iter().chain([&meta.own]).map(|symbol| coin(symbol));
