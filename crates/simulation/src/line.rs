@@ -312,6 +312,20 @@ mod tests {
         assert_eq!(state.limit, 64);
     }
 
+    #[test]
+    fn where_several_times_as_much_is_asked_for_the_line_is_cut_at_once() {
+        for (load, limit) in [(1, 64), (2, 64), (3, 0)] {
+            let line = line(1, 64);
+            let (mut state, now) = (line.state.lock(), Instant::now());
+            (state.free, state.each, state.since.was_empty) = (0, Duration::from_millis(10), true);
+            // In 100 ms ten jobs can be done; the last of those that were taken is the next one.
+            (state.since.taken, state.since.turned_away) = (9, 10 * (load - 1));
+            state.decided_at = now;
+            state.took(&line, now + Duration::from_millis(101));
+            assert_eq!(state.limit, limit, "load {load}");
+        }
+    }
+
     /// The longest wait for which a request is accepted.
     const WAIT: Duration = Duration::from_millis(100);
 

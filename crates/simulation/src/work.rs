@@ -225,6 +225,26 @@ mod tests {
         assert_eq!(second.await.unwrap().unwrap(), 2);
     }
 
+    #[tokio::test]
+    async fn a_job_that_continues_another_at_once_goes_before_whoever_waits() {
+        let pool = Arc::new(WorkPool::new(1, BOUNDS));
+        let (answer, kept) = pool.run_and_keep(|| 1).await.unwrap();
+        assert_eq!(answer, 1);
+        let begins = tokio::spawn({
+            let pool = Arc::clone(&pool);
+            async move { pool.run(|| 3).await }
+        });
+        while pool.waiting() == 0 && !begins.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        assert!(!begins.is_finished(), "the place is kept");
+        assert_eq!(pool.in_turn(true, Some(kept), || 2).await, Ok(2));
+        assert_eq!(begins.await.unwrap(), Ok(3));
+        // A job that nothing continues leaves its place to others.
+        drop(pool.run_and_keep(|| 4).await.unwrap());
+        assert_eq!(pool.run(|| 5).await, Ok(5));
+    }
+
     #[test]
     fn one_job_that_took_very_long_does_not_close_the_pool() {
         let pool = WorkPool::new(2, Bounds { jobs: 100, wait: Duration::from_millis(250) });

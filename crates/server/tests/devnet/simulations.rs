@@ -2,6 +2,7 @@
 
 use braid_devnet::accounts;
 use braid_primitives::{Address, U256};
+use braid_server::Config;
 use serde_json::{Value, json};
 
 use crate::world::{World, decimal, number, token, units};
@@ -41,6 +42,25 @@ async fn a_simulation_sees_what_the_chain_then_does() {
         assert_eq!(number(&receipt["gasUsed"]), U256::from(gas_used), "the same gas to the unit");
         assert_eq!(world.holds(bought).await - before, decimal(&built["simulation"]["outputs"][0]["amount"]));
     }
+}
+
+/// A quote keeps the only thread until its simulation begins. What waits for the node meanwhile must not keep it.
+#[tokio::test(flavor = "multi_thread")]
+async fn with_one_thread_quotes_at_once_are_all_simulated() {
+    let world = World::with(Config { solve_threads: 1, ..Config::default() }, true).await;
+    let amounts = [10, 20_000, 300, 4_000, 50, 600];
+    let requests = amounts.map(|whole| {
+        json!({
+            "inputs": [{"chain_id": 1, "address": token("USDC"), "amount": units("USDC", whole).to_string()}],
+            "outputs": [{"chain_id": 1, "address": token(if whole < 1_000 { "WETH" } else { "WBTC" }), "ratio_bps": 10000}],
+            "taker": accounts::TAKER, "simulate": true,
+        })
+    });
+    let calls = requests.iter().map(|request| world.post("/v1/quote", request));
+    for (status, answer) in futures::future::join_all(calls).await {
+        assert_eq!((status, answer["data"]["simulation"]["status"].as_str()), (200, Some("success")), "{answer:#}");
+    }
+    assert_eq!(world.app.work.waiting(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
