@@ -74,7 +74,7 @@ impl Prices {
         let mut prices = Self { wei_per_unit: vec![0.0; count], depth_wei: vec![0.0; count] };
         let mut settled = Vec::new();
         let mut heap = BinaryHeap::new();
-        // The deepest way to each token so far, and its pool: a shallower one never prices it.
+        // The depth of the deepest candidate for each token so far, and its pool: a lesser one never prices it.
         let mut deepest = vec![(0.0_f64, u32::MAX); count];
         if let Some((depth_wei, _)) = deepest.get_mut(WETH) {
             *depth_wei = f64::INFINITY;
@@ -90,14 +90,14 @@ impl Prices {
                 settled.push(found.token);
                 for arrow in graph.inner_arrows(found.token) {
                     let (depth_wei, pair) = &mut deepest[arrow.to as usize];
-                    // No way is deeper than the one that it continues, and that holds for tokens with prices too.
+                    // A candidate is no deeper than the token that it comes from; so this skips tokens with prices, too.
                     if *depth_wei > found.depth_wei {
                         continue;
                     }
-                    let Some(way) = Candidate::across(&found, arrow, depths) else { continue };
-                    if (way.depth_wei, Reverse(way.pair)) > (*depth_wei, Reverse(*pair)) {
-                        (*depth_wei, *pair) = (way.depth_wei, way.pair);
-                        heap.push(way);
+                    let Some(next) = Candidate::across(&found, arrow, depths) else { continue };
+                    if (next.depth_wei, Reverse(next.pair)) > (*depth_wei, Reverse(*pair)) {
+                        (*depth_wei, *pair) = (next.depth_wei, next.pair);
+                        heap.push(next);
                     }
                 }
                 // Nothing else leads to an outer token, and it leads nowhere else.
@@ -249,7 +249,42 @@ impl Eq for Candidate {}
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::testing;
+
+    /// Prices tokens in the same order, with every arrow out of a token with a price looked at before each step.
+    fn in_order_of_depth(graph: &Graph, depths: &Depths) -> Vec<(usize, f64)> {
+        let mut settled = vec![Candidate { depth_wei: f64::INFINITY, pair: 0, token: WETH, wei_per_unit: 1.0 }];
+        loop {
+            let is_known = |token: usize| settled.iter().any(|known| known.token == token);
+            let arrows = settled.iter().flat_map(|known| graph.arrows(known.token).iter().map(move |to| (known, to)));
+            let unknown = arrows.filter(|(_, to)| !is_known(to.to as usize));
+            let Some(next) = unknown.filter_map(|(known, to)| Candidate::across(known, to, depths)).max() else {
+                return settled.iter().map(|one| (one.token, one.depth_wei)).collect();
+            };
+            settled.push(next);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_token_gets_the_depth_of_its_deepest_candidate(
+            pools in vec(((0_u32..9, 0_u32..9), [10_u128.pow(18)..10_u128.pow(23), 10_u128.pow(18)..10_u128.pow(23)]), 1..40)
+        ) {
+            let pools: Vec<_> = pools.into_iter().filter(|((a, b), _)| a != b).collect();
+            let prepared = testing::prepared(&pools);
+            let (graph, depths) = (&prepared.graph, &prepared.depths);
+            let prices = Prices::new(graph, depths);
+            let expected = in_order_of_depth(graph, depths);
+            prop_assert_eq!(prices.depth_wei.iter().filter(|depth| **depth > 0.0).count(), expected.len());
+            for (token, depth_wei) in expected {
+                prop_assert_eq!(prices.depth_wei[token], depth_wei, "token {}", token);
+            }
+        }
+    }
 
     #[test]
     fn rounding_does_not_decide_between_two_prices() {
