@@ -2,9 +2,9 @@
 //!
 //! None of them can make an amount or a bound wrong: they decide where the search looks, how long, and when it stops.
 //! If a constant was set by a measurement on record, its comment states the result. *No record* means that a benchmark
-//! set it and its figures were not kept; `docs/internals/bench.md` shows what half and double of 36 constants do. A
-//! *gap* is the distance between the upper bound and the best route, as a share of the bound. Work is limited by counts
-//! and not by time, so that the same request gives the same bytes on every machine.
+//! set it and its figures were not kept; `docs/internals/bench.md` shows what half and double of many do. A *gap* is the
+//! distance between the upper bound and the best route, as a share of the bound. Work is limited by counts and not by
+//! time, so that the same request gives the same bytes on every machine.
 
 use std::ops::{Range, RangeInclusive};
 
