@@ -71,7 +71,7 @@ pub struct Devnet {
 const PLENTY_OF_GAS_UNITS: u64 = 8_000_000;
 
 impl Devnet {
-    /// Starts the chain. This takes about a second, and half a minute the first time, when the world is built.
+    /// Starts the chain. This takes about a second, and 40 seconds the first time, when the world is built.
     ///
     /// Deploys the execution proxy if `contracts/artifacts/ExecutionProxy.json` exists.
     ///
