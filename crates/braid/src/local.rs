@@ -59,6 +59,7 @@ impl Local {
         tokio::task::spawn_blocking(move || head.map(|head| published.publish(head))).await?;
         let tasks = vec![
             tokio::spawn(feed::follow(market, follower.heads.clone())),
+            tokio::spawn(app.accounts.clone().read_ahead(follower.status.clone())),
             tokio::spawn(watch_proxy(Arc::clone(&app.proxy), node, follower.heads.clone())),
             tokio::spawn(serve(app, listener, std::future::pending())),
         ];

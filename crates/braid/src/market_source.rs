@@ -157,7 +157,8 @@ impl Running {
                 audit.quarantine.keep_in(&args.data.data_dir);
                 let watching = serve::watch_proxy(Arc::clone(&app.proxy), node.clone(), follower.heads.clone());
                 let auditing = serve::keep_auditing(Arc::clone(&audit), app.markets.clone(), follower.doubt.clone());
-                self.tasks.extend([tokio::spawn(watching), tokio::spawn(auditing)]);
+                let reading_ahead = app.accounts.clone().read_ahead(follower.status.clone());
+                self.tasks.extend([tokio::spawn(watching), tokio::spawn(auditing), tokio::spawn(reading_ahead)]);
                 self.publishing = stream.take().map(|stream| {
                     let (stop, stopped) = oneshot::channel::<()>();
                     let (heads, status) = (follower.heads.clone(), follower.status.clone());

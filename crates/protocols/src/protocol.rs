@@ -70,7 +70,7 @@ pub trait PoolList: Sync {
 }
 
 /// One `eth_call` at the pinned block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
     /// Called contract.
     pub to: Address,

@@ -4,13 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_ethereum::{Node, NodeError};
+use braid_ethereum::{Node, NodeError, SyncStatus};
 use braid_execution::approvals::{allowance_calldata, balance_calldata};
 use braid_execution::{Order, permit2, proxy};
 use braid_primitives::{Address, B256, Bytes, NATIVE_ETHER, U256};
 use braid_protocols::Call;
+use tokio::sync::watch;
 
-use crate::shared_reads::{Answer, Question, SharedReads};
+use crate::block_reads::BlockReads;
+use crate::shared_reads::{Answer, Question};
 
 /// What is known of one input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +46,7 @@ impl Holdings {
 pub struct Accounts {
     /// The node, if there is one.
     pub node: Option<Node>,
-    reads: Option<Arc<SharedReads>>,
+    reads: Option<Arc<BlockReads>>,
     /// Longest time for one reading.
     pub timeout: Duration,
 }
@@ -52,8 +54,25 @@ pub struct Accounts {
 impl Accounts {
     /// Reads from a node, if there is one, for no longer than `timeout`.
     pub fn new(node: Option<Node>, timeout: Duration) -> Self {
-        let reads = node.clone().map(|node| Arc::new(SharedReads::of(node)));
+        let reads = node.clone().map(|node| Arc::new(BlockReads::of(node)));
         Self { node, reads, timeout }
+    }
+
+    /// Reads at each new block what was read at the one before, as soon as the node names it, until the follower is gone:
+    /// a quote of its market then finds the answers.
+    pub async fn read_ahead(self, mut status: watch::Receiver<SyncStatus>) {
+        let Some(reads) = self.reads else { return };
+        let mut newest = None;
+        loop {
+            let node_hash = status.borrow_and_update().node_hash;
+            if let Some(block_hash) = node_hash.filter(|_| newest != node_hash) {
+                newest = node_hash;
+                reads.begin(block_hash);
+            }
+            if status.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Reads the taker's holdings at a block, and whether nonces of Permit2 were used.
@@ -122,14 +141,16 @@ pub fn tokens(order: &Order) -> Vec<Address> {
     order.inputs.iter().map(|input| input.token).collect()
 }
 
-async fn ask(reads: &SharedReads, block_hash: B256, taker: Address, tokens: &[Address], nonces: &[U256]) -> Holdings {
+async fn ask(reads: &BlockReads, block_hash: B256, taker: Address, tokens: &[Address], nonces: &[U256]) -> Holdings {
     let erc20 = tokens.iter().filter(|token| **token != NATIVE_ETHER);
     let about_nonces =
         nonces.iter().map(|nonce| Call { to: permit2::ADDRESS, data: permit2::nonce_bitmap_calldata(taker, *nonce) });
     let calls = about_nonces.chain(erc20.flat_map(|token| calls(*token, taker))).collect();
     let ether_of = tokens.contains(&NATIVE_ETHER).then_some(taker);
-    let Answer { calls, ether } = reads.ask(Question { block_hash, calls, ether_of }).await;
-    let complete = calls.is_some() && ether.is_some() == ether_of.is_some();
+    let question = Question { block_hash, calls, ether_of };
+    let answer = reads.ask(question.clone()).await;
+    let complete = answer.is_whole(&question);
+    let Answer { calls, ether } = answer;
     let mut words = calls.unwrap_or_default().into_iter().map(word);
     let nonce_words = nonces.iter().map(|_| words.next().flatten()).collect();
     let inputs = tokens.iter().map(|token| match *token {

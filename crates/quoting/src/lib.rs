@@ -9,6 +9,7 @@
 pub mod accounts;
 mod answer;
 mod approvals;
+mod block_reads;
 pub mod build;
 pub mod clock;
 mod context;

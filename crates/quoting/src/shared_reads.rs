@@ -15,10 +15,10 @@ use tracing::Instrument as _;
 const AT_ONCE: usize = 4;
 
 /// Most questions that share a message.
-const MOST_TOGETHER: usize = 64;
+pub(crate) const MOST_TOGETHER: usize = 64;
 
 /// What is asked at a block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     pub block_hash: B256,
     pub calls: Vec<Call>,
@@ -32,6 +32,13 @@ pub(crate) struct Answer {
     /// One for each call; `None` where the call fails.
     pub calls: Option<Vec<Option<Bytes>>>,
     pub ether: Option<U256>,
+}
+
+impl Answer {
+    /// Returns whether the node answered all of a question.
+    pub(crate) fn is_whole(&self, question: &Question) -> bool {
+        self.calls.is_some() && self.ether.is_some() == question.ether_of.is_some()
+    }
 }
 
 /// Asks a node.

@@ -139,7 +139,7 @@ impl Runner {
             HeadSignal::Due => self.node.latest_block().await?,
         };
         self.heights_asked = 0;
-        self.status.send_modify(|status| status.node_block = Some(head.number));
+        self.status.send_modify(|status| (status.node_block, status.node_hash) = (Some(head.number), Some(head.hash)));
         let mistrusted = self.node.mistrusted();
         if std::mem::replace(&mut self.mistrusted, mistrusted) != mistrusted {
             tracing::warn!("a node left out logs: all pools are read again");

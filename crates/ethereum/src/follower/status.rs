@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Instant};
 
 use braid_market::Market;
-use braid_primitives::Block;
+use braid_primitives::{B256, Block};
 
 use crate::FeeData;
 
@@ -32,6 +32,8 @@ pub struct SyncStatus {
     pub phase: Phase,
     /// Height of the newest block that the node reported.
     pub node_block: Option<u64>,
+    /// Hash of the newest block whose header the node gave; its market follows.
+    pub node_hash: Option<B256>,
     /// When the node last confirmed the published market as its head, or led to a newer one. It stays recent on a chain
     /// without new blocks, and ages while the node does not answer.
     pub checked_at: Option<Instant>,

@@ -1,0 +1,191 @@
+//! Questions to the node about accounts, each asked once at a block: the answer at a block never changes.
+//!
+//! What was asked at one block is asked at the next as soon as the node names it. So a caller that comes back at every
+//! block does not wait for the node, and quotes that come with a new market do not all ask at once.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use braid_ethereum::Node;
+use braid_primitives::B256;
+use moka::sync::Cache;
+use tokio::sync::OnceCell;
+use tracing::Instrument as _;
+
+use crate::shared_reads::{Answer, Asked, MOST_TOGETHER, Question, SharedReads};
+
+/// Most answers that are kept, about 1 kB each.
+const MOST_ANSWERS: u64 = 4_096;
+
+/// How long an answer is kept: quotes of a block are asked for until the next one.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// Answers at recent blocks.
+#[derive(Debug)]
+pub(crate) struct BlockReads<A = Node> {
+    reads: SharedReads<A>,
+    answers: Cache<Question, Arc<OnceCell<Answer>>>,
+    newest: Mutex<Newest>,
+}
+
+/// The newest block, and the first questions at it.
+#[derive(Debug, Default)]
+struct Newest {
+    block_hash: Option<B256>,
+    asked: HashSet<Question>,
+}
+
+impl<A: Asked> BlockReads<A> {
+    pub(crate) fn of(node: A) -> Self {
+        let answers = Cache::builder().max_capacity(MOST_ANSWERS).time_to_live(KEPT).build();
+        Self { reads: SharedReads::of(node), answers, newest: Mutex::default() }
+    }
+
+    /// Returns the answer to a question: the one that is known, or the node's.
+    pub(crate) async fn ask(&self, question: Question) -> Answer {
+        self.lock().note(&question);
+        self.answer(question).await
+    }
+
+    /// Begins to ask at a new block what was asked at the one before. Asks at most [`MOST_TOGETHER`] questions.
+    pub(crate) fn begin(self: &Arc<Self>, block_hash: B256) {
+        for question in self.lock().begin(block_hash) {
+            let reads = Arc::clone(self);
+            tokio::spawn(async move { reads.answer(question).await }.in_current_span());
+        }
+    }
+
+    /// Whoever asks the same meanwhile waits for the same answer. An answer that is not whole is given to them and not
+    /// kept.
+    async fn answer(&self, question: Question) -> Answer {
+        let cell = self.answers.get_with_by_ref(&question, Arc::default);
+        let ask = async || {
+            let answer = self.reads.ask(question.clone()).await;
+            if !answer.is_whole(&question) {
+                self.answers.invalidate(&question);
+            }
+            answer
+        };
+        cell.get_or_init(ask).await.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Newest> {
+        // nothing that holds the lock can be interrupted halfway
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Newest {
+    fn note(&mut self, question: &Question) {
+        if self.block_hash == Some(question.block_hash) && self.asked.len() < MOST_TOGETHER {
+            self.asked.insert(question.clone());
+        }
+    }
+
+    /// Returns the questions of the block before, asked at this one.
+    fn begin(&mut self, block_hash: B256) -> Vec<Question> {
+        self.block_hash = Some(block_hash);
+        self.asked.drain().map(|question| Question { block_hash, ..question }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use braid_ethereum::NodeError;
+    use braid_primitives::{Address, Bytes, U256};
+    use braid_protocols::Call;
+
+    use super::*;
+
+    /// A node that answers a call with its target, fails at block 9, and counts calls.
+    #[derive(Clone, Default)]
+    struct Counting(Arc<AtomicUsize>);
+
+    impl Asked for Counting {
+        async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
+            self.0.fetch_add(calls.len(), Ordering::Relaxed);
+            if block_hash == B256::repeat_byte(9) {
+                return Err(NodeError::UnknownBlock { hash: block_hash });
+            }
+            Ok(calls.into_iter().map(|call| Some(call.to.to_vec().into())).collect())
+        }
+
+        async fn ether(&self, _: B256, owners: Vec<Address>) -> Result<Vec<Option<U256>>, NodeError> {
+            Ok(vec![Some(U256::ONE); owners.len()])
+        }
+    }
+
+    fn question(block: u8, account: u8) -> Question {
+        let calls = vec![Call { to: Address::repeat_byte(account), data: Bytes::new() }];
+        Question { block_hash: B256::repeat_byte(block), calls, ether_of: None }
+    }
+
+    async fn ask(reads: &BlockReads<Counting>, block: u8, account: u8) {
+        let answer = reads.ask(question(block, account)).await;
+        let own = Some(Bytes::from(Address::repeat_byte(account).to_vec()));
+        assert_eq!(answer.calls, (block != 9).then(|| vec![own]));
+    }
+
+    /// With one thread, after these yields every task that can continue has done so.
+    async fn settle() {
+        for _ in 0..8 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_is_asked_once_at_each_block() {
+        let node = Counting::default();
+        let reads = BlockReads::of(node.clone());
+        let mut calls = Vec::new();
+        for (block, account) in [(1, 1), (1, 1), (1, 2), (2, 1), (1, 2)] {
+            ask(&reads, block, account).await;
+            calls.push(node.0.load(Ordering::Relaxed));
+        }
+        assert_eq!(calls, [1, 1, 2, 3, 3]);
+        tokio::join!(ask(&reads, 3, 1), ask(&reads, 3, 1));
+        assert_eq!(node.0.load(Ordering::Relaxed), 4, "who asks meanwhile waits for the same answer");
+    }
+
+    #[tokio::test]
+    async fn a_question_that_was_not_answered_is_asked_again() {
+        let node = Counting::default();
+        let reads = BlockReads::of(node.clone());
+        ask(&reads, 9, 1).await;
+        ask(&reads, 9, 1).await;
+        assert_eq!(node.0.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn what_was_asked_at_a_block_is_known_at_the_next_and_not_for_ever() {
+        let node = Counting::default();
+        let reads = Arc::new(BlockReads::of(node.clone()));
+        reads.begin(B256::repeat_byte(1));
+        ask(&reads, 1, 1).await;
+        ask(&reads, 1, 2).await;
+        reads.begin(B256::repeat_byte(2));
+        settle().await;
+        assert_eq!(node.0.load(Ordering::Relaxed), 4);
+        ask(&reads, 2, 1).await;
+        assert_eq!(node.0.load(Ordering::Relaxed), 4, "it was asked ahead");
+        reads.begin(B256::repeat_byte(3));
+        settle().await;
+        assert_eq!(node.0.load(Ordering::Relaxed), 5, "only what was asked for at the last block");
+    }
+
+    #[tokio::test]
+    async fn so_much_is_asked_ahead_and_no_more() {
+        let node = Counting::default();
+        let reads = Arc::new(BlockReads::of(node.clone()));
+        reads.begin(B256::repeat_byte(1));
+        for account in 0..100 {
+            ask(&reads, 1, account).await;
+        }
+        reads.begin(B256::repeat_byte(2));
+        settle().await;
+        assert_eq!(node.0.load(Ordering::Relaxed), 100 + MOST_TOGETHER);
+    }
+}
