@@ -37,14 +37,20 @@ impl DualPrices {
     /// empty, it moves to where no pool earns more than a negligible share of its gas or, failing that, more than its
     /// gas. Deep tokens come first, and price the others.
     pub(crate) fn fill(&mut self, problem: &Problem<'_>, alive: &[bool], guess: &[f64]) {
-        let mut bands = vec![Band::ANY; self.price.len()];
-        self.tie_given(problem, alive, &mut bands);
+        let tied = self.tie_given(problem, alive);
+        let mut tied = tied.into_iter().peekable();
+        let ladder = problem.prepared.ladder();
         let mut unpriced = Vec::new();
-        for (token, rungs) in problem.prepared.ladder().steps(&problem.terms.ends()) {
+        for (token, rungs) in ladder.steps(&problem.terms.ends()) {
             if !alive[token] || self.price[token] > 0.0 {
                 continue;
             }
-            let mut band = bands[token];
+            let place = ladder.place(token);
+            while tied.next_if(|(tied, _)| *tied < place).is_some() {}
+            let mut band = Band::ANY;
+            while let Some((_, limits)) = tied.next_if(|(tied, _)| *tied == place) {
+                band = band.within(limits);
+            }
             for rung in rungs {
                 let other = self.price[rung.to as usize];
                 if other > 0.0 && problem.is_open(rung.pair) {
@@ -71,19 +77,25 @@ impl DualPrices {
         }
     }
 
-    /// Records pools between tokens whose prices are given, and the limits that given prices set on tokens that come
-    /// before them.
-    fn tie_given(&mut self, problem: &Problem<'_>, alive: &[bool], bands: &mut [Band]) {
+    /// Records pools between tokens whose prices are given, and returns the limits that given prices set on tokens that
+    /// come before them, each with that token's place, in the order of places.
+    fn tie_given(&mut self, problem: &Problem<'_>, alive: &[bool]) -> Vec<(usize, Band)> {
+        let ladder = problem.prepared.ladder();
+        let mut tied = Vec::new();
         for &token in &self.given {
-            for rung in problem.prepared.ladder().rungs(token).iter().filter(|rung| problem.is_open(rung.pair)) {
+            for rung in ladder.rungs(token).iter().filter(|rung| problem.is_open(rung.pair)) {
                 let to = rung.to as usize;
                 if self.price[to] > 0.0 {
                     self.may_earn.push((token, rung.arrow));
                 } else if alive[to] {
-                    bands[to].narrow(problem, [to, token], [rung.back, rung.spot], self.price[token]);
+                    let mut band = Band::ANY;
+                    band.narrow(problem, [to, token], [rung.back, rung.spot], self.price[token]);
+                    tied.push((ladder.place(to), band));
                 }
             }
         }
+        tied.sort_by_key(|(place, _)| *place);
+        tied
     }
 
     /// Prices a token whose pools let something be earned, and records which of them earn.
@@ -185,6 +197,11 @@ impl Band {
         if to != problem.target && token != problem.source && other < self.high * back {
             self.high = other / back;
         }
+    }
+
+    /// Returns the part of the interval that is within another.
+    fn within(self, other: Self) -> Self {
+        Self { low: self.low.max(other.low), high: self.high.min(other.high) }
     }
 
     /// Returns the price nearest to a guess; without a guess, one within the interval; zero if nothing is known.

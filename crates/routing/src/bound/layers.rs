@@ -56,11 +56,26 @@ impl Answers {
 }
 
 /// Prices of all nodes: some given, the others such that no pool out of them earns more than its gas.
+#[derive(Debug, Default)]
 pub(crate) struct LayerPrices {
     /// Prices by the set of tracked tokens visited, the remaining pools, and the token's number; zero if there is no
     /// way to the output.
     price: Vec<Vec<Vec<f64>>>,
     given: Vec<Node>,
+}
+
+impl LayerPrices {
+    /// Forgets all prices, and makes room for those of so many tokens.
+    fn reset(&mut self, sets: usize, layers: usize, places: usize) {
+        self.price.resize_with(sets, Vec::new);
+        for layer in &mut self.price {
+            layer.resize_with(layers, Vec::new);
+            for prices in layer {
+                prices.clear();
+                prices.resize(places, 0.0);
+            }
+        }
+    }
 }
 
 /// A pool that earns more than its gas.
@@ -91,14 +106,17 @@ impl<'a, 'p> Layers<'a, 'p> {
         self.caps[token as usize]
     }
 
-    /// Returns the number of nodes, including those that no route can reach.
-    pub(crate) fn node_count(&self, answers: &Answers) -> usize {
-        answers.sets() * self.problem.hops * self.places
+    /// Returns a set of tokens between the ends.
+    pub(crate) fn set_of(&self, tokens: impl Iterator<Item = u32>) -> Vec<bool> {
+        let mut set = vec![false; self.places];
+        tokens.for_each(|token| set[self.place(token)] = true);
+        set
     }
 
-    /// Returns the number of a node that has fewer remaining pools than a path may have.
-    pub(crate) fn number(&self, node: Node) -> usize {
-        (node.seen * self.problem.hops + node.left) * self.places + self.place(node.token)
+    /// Returns whether such a set has a token.
+    #[inline]
+    pub(crate) fn is_in(&self, set: &[bool], token: u32) -> bool {
+        set.get(self.place(token)).is_some_and(|is_in| *is_in)
     }
 
     fn place(&self, token: u32) -> usize {
@@ -131,11 +149,13 @@ impl<'a, 'p> Layers<'a, 'p> {
         (before & bit == 0 && self.is_inner(node)).then_some(node)
     }
 
-    /// Computes the prices of all nodes from some.
-    pub(crate) fn layer_prices(&self, given: &[(Node, f64)], answers: &Answers) -> LayerPrices {
+    /// Computes the prices of all nodes from some. Takes the room of `prices`, which are no longer needed.
+    pub(crate) fn layer_prices(&self, given: &[(Node, f64)], answers: &Answers, prices: LayerPrices) -> LayerPrices {
         let problem = self.problem;
         let (graph, target) = (problem.prepared.graph(), index32(problem.target));
-        let mut price = vec![vec![vec![0.0; self.places]; problem.hops + 1]; answers.sets()];
+        let mut prices = prices;
+        prices.reset(answers.sets(), problem.hops + 1, self.places);
+        let price = &mut prices.price;
         for layer in price.iter_mut().flat_map(|layers| &mut layers[..problem.hops]) {
             layer[self.place(target)] = problem.price_out;
         }
@@ -178,7 +198,8 @@ impl<'a, 'p> Layers<'a, 'p> {
             }
             reached = next;
         }
-        LayerPrices { price, given: given.iter().map(|(node, _)| *node).collect() }
+        prices.given = given.iter().map(|(node, _)| *node).collect();
+        prices
     }
 
     /// Raises the price of the token that an arrow leads back to until the pool earns no more than its gas.

@@ -47,44 +47,55 @@ struct Walk<'a, 'p> {
 }
 
 impl Walk<'_, '_> {
+    /// Extends the path by exactly so many pools. Shorter paths were tried before.
     fn from(&mut self, token: usize, amount: U256, gas: f64, hops: usize) {
-        let problem = self.problem;
-        for arrow in problem.prepared.graph().arrows(token) {
-            let to = arrow.to as usize;
-            // Shorter paths were tried before.
-            let is_end = to == problem.target;
-            if is_end != (hops == 1) || to == problem.source || self.path.iter().any(|flow| flow.to == arrow.to) {
-                continue;
+        let (graph, target) = (self.problem.prepared.graph(), self.problem.target);
+        if hops == 1 {
+            for arrow in graph.between(token, target) {
+                self.step(token, &arrow, amount, gas, hops);
             }
-            if self.most(arrow, amount, hops) - gas <= self.floor {
-                continue;
-            }
-            let pair = problem.prepared.pairs().get(arrow.pair);
-            let used = self.path.iter().any(|flow| problem.prepared.pairs().get(flow.pair).pool == pair.pool);
-            let pool = problem.prepared.market().pool(pair.pool).filter(|_| !used && problem.is_open(arrow.pair));
-            let (coin_in, coin_out) = pair.in_and_out(arrow.side);
-            let Some((out, units)) = pool.and_then(|pool| self.swap(pool, coin_in, coin_out, amount)) else {
-                continue;
-            };
-            #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
-            let gas = gas + units as f64 * problem.gas_price;
-            self.path.push(Flow {
-                pair: arrow.pair,
-                side: arrow.side,
-                from: crate::prepare::index32(token),
-                to: arrow.to,
-                amount_in: f64::from(amount),
-            });
-            if is_end {
-                let net = f64::from(out) * problem.price_out - gas;
-                if net > self.floor {
-                    (self.floor, self.best) = (net, Some(self.path.clone()));
-                }
-            } else {
-                self.from(to, out, gas, hops - 1);
-            }
-            self.path.pop();
+            return;
         }
+        for arrow in graph.inner_arrows(token).iter().filter(|arrow| arrow.to as usize != target) {
+            if self.left == 0 {
+                return;
+            }
+            self.step(token, arrow, amount, gas, hops);
+        }
+    }
+
+    fn step(&mut self, token: usize, arrow: &Arrow, amount: U256, gas: f64, hops: usize) {
+        let problem = self.problem;
+        let to = arrow.to as usize;
+        if to == problem.source || self.most(arrow, amount, hops) - gas <= self.floor {
+            return;
+        }
+        if self.path.iter().any(|flow| flow.to == arrow.to) {
+            return;
+        }
+        let pair = problem.prepared.pairs().get(arrow.pair);
+        let used = self.path.iter().any(|flow| problem.prepared.pairs().get(flow.pair).pool == pair.pool);
+        let pool = problem.prepared.market().pool(pair.pool).filter(|_| !used && problem.is_open(arrow.pair));
+        let (coin_in, coin_out) = pair.in_and_out(arrow.side);
+        let Some((out, units)) = pool.and_then(|pool| self.swap(pool, coin_in, coin_out, amount)) else { return };
+        #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
+        let gas = gas + units as f64 * problem.gas_price;
+        self.path.push(Flow {
+            pair: arrow.pair,
+            side: arrow.side,
+            from: crate::prepare::index32(token),
+            to: arrow.to,
+            amount_in: f64::from(amount),
+        });
+        if to == problem.target {
+            let net = f64::from(out) * problem.price_out - gas;
+            if net > self.floor {
+                (self.floor, self.best) = (net, Some(self.path.clone()));
+            }
+        } else {
+            self.from(to, out, gas, hops - 1);
+        }
+        self.path.pop();
     }
 
     /// Returns the most that an amount can be worth after a pool, if the path has so many pools left with it. Allows

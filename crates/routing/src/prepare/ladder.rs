@@ -60,6 +60,12 @@ impl Ladder {
         &self.tokens
     }
 
+    /// Returns the place of a token in the order.
+    #[inline]
+    pub(crate) fn place(&self, token: usize) -> usize {
+        self.place[token] as usize
+    }
+
     /// Returns every inner token and those of `ends` that are not inner, in order, each with its pairs with tokens
     /// before it.
     #[inline]

@@ -71,6 +71,7 @@ impl<'p> LayerSearch<'_, 'p> {
     /// Lowers a branch's bound in rounds. Each round adds the nodes that the most profitable pools lead to.
     fn settle(&mut self, leaf: &mut Leaf, rounds: usize, damping: f64) {
         let mut damping = damping;
+        let mut layer_prices = LayerPrices::default();
         for round in 0..rounds {
             let sub = self.subproblem(&leaf.known, &leaf.answers);
             let mut prices: Vec<f64> = leaf.known.iter().map(|(_, price)| *price).collect();
@@ -80,7 +81,7 @@ impl<'p> LayerSearch<'_, 'p> {
             for ((_, known), price) in leaf.known.iter_mut().zip(&prices) {
                 *known = *price;
             }
-            let layer_prices = self.layers.layer_prices(&leaf.known, &leaf.answers);
+            layer_prices = self.layers.layer_prices(&leaf.known, &leaf.answers, layer_prices);
             let least = Tuning::EARNING_LEAST_SHARE * self.scale;
             let (bound, earning) = self.layers.evaluate(&layer_prices, &leaf.answers, least);
             let (unclear, met_again) = self.unclear(&sub, &prices, leaf);
@@ -151,23 +152,23 @@ impl<'p> LayerSearch<'_, 'p> {
     fn subproblem(&self, nodes: &[(Node, f64)], answers: &Answers) -> Subproblem<'p> {
         let (layers, problem) = (&self.layers, self.layers.problem);
         let last = nodes.len();
-        let mut local = vec![u32::MAX; layers.node_count(answers)];
-        for ((node, _), number) in nodes.iter().zip(0_u32..).filter(|((node, _), _)| node.left < problem.hops) {
-            local[layers.number(*node)] = number;
-        }
+        let mut numbers: Vec<(Node, u32)> = nodes.iter().map(|(node, _)| *node).zip(0_u32..).collect();
+        numbers.sort_unstable();
+        let number_of =
+            |node: Node| numbers.binary_search_by_key(&node, |(node, _)| *node).ok().map(|at| numbers[at].1);
+        let tokens = layers.set_of(nodes.iter().map(|(node, _)| node.token));
         let mut members: Vec<Member<'p>> = Vec::new();
         for ((node, _), number) in nodes.iter().zip(0_u32..) {
             for arrow in layers.arrows(node.token) {
                 let to = if arrow.to as usize == problem.target {
-                    index32(last)
+                    Some(index32(last))
                 } else {
-                    let to = layers.arrives(node.left - 1, arrow.to, node.seen, answers);
-                    to.map_or(u32::MAX, |to| local[layers.number(to)])
+                    let is_known = layers.is_in(&tokens, arrow.to);
+                    let to = is_known.then(|| layers.arrives(node.left - 1, arrow.to, node.seen, answers));
+                    to.flatten().and_then(number_of)
                 };
-                if to == u32::MAX || arrow.spot <= 0.0 || !layers.is_open(arrow.pair, answers) {
-                    continue;
-                }
-                let Some(curve) = problem.curve(arrow.pair) else { continue };
+                let to = to.filter(|_| arrow.spot > 0.0 && layers.is_open(arrow.pair, answers));
+                let Some((to, curve)) = to.zip(problem.curve(arrow.pair)) else { continue };
                 let ends = if arrow.side == 0 { [number, to] } else { [to, number] };
                 let mut spot = [0.0; 2];
                 spot[usize::from(arrow.side)] = arrow.spot;

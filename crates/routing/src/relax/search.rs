@@ -36,7 +36,7 @@ pub(crate) struct FlowSearch<'a, 'p> {
     pub(crate) local: Vec<u32>,
 }
 
-impl<'p> FlowSearch<'_, 'p> {
+impl<'a, 'p> FlowSearch<'a, 'p> {
     /// Returns the inputs, the outputs, the path's tokens, and the most promising other tokens by depth and distance
     /// from the best price.
     pub(crate) fn first_tokens(&self, path: &[Flow], net: f64, bound: f64) -> Vec<bool> {
@@ -118,7 +118,7 @@ impl<'p> FlowSearch<'_, 'p> {
         let least = gains.get(Tuning::SURCHARGED_POOLS * self.max_pools).copied().unwrap_or(0.0);
         let contends = |member: &&Member<'p>| member.gain_within(sub, relaxed) >= Some(least);
         let pools: Vec<u32> = sub.members.iter().filter(contends).map(|member| member.pair).collect();
-        let few = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
+        let few = Subproblem::new(self.problem, &pools, Some(&self.potentials.cap), &mut self.local);
         let relaxed_price = |token: &u32| sub.tokens.iter().position(|t| t == token).map_or(1.0, |at| relaxed[at]);
         let mut prices: Vec<f64> = few.tokens.iter().map(relaxed_price).collect();
         let (mut low, mut high, mut found) = (0.0_f64, f64::INFINITY, None);
@@ -196,9 +196,16 @@ impl<'p> FlowSearch<'_, 'p> {
 
     /// Returns a guess at any token's price.
     pub(crate) fn guess(&self, token: u32) -> f64 {
-        let start = self.start[token as usize];
-        let settled = self.problem.prepared.standing().price(token as usize);
-        [start, settled].into_iter().find(|price| *price > 0.0).unwrap_or(1.0)
+        self.guesses()(token)
+    }
+
+    /// Returns a guess at the price of every token.
+    pub(crate) fn guesses(&self) -> impl Fn(u32) -> f64 + use<'a, 'p> {
+        let (start, standing) = (self.start, self.problem.prepared.standing());
+        move |token| {
+            let prices = [start[token as usize], standing.price(token as usize)];
+            prices.into_iter().find(|price| *price > 0.0).unwrap_or(1.0)
+        }
     }
 
     /// Returns the number of tokens.

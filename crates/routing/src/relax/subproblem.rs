@@ -43,9 +43,9 @@ pub(crate) struct Subproblem<'a> {
 }
 
 impl<'a> Subproblem<'a> {
-    /// Builds the subproblem of a list of pools. `local` is working memory: one entry per token, all `u32::MAX` before
-    /// and after.
-    pub(crate) fn new(problem: &Problem<'a>, pools: &[u32], caps: &[f64], local: &mut [u32]) -> Self {
+    /// Builds the subproblem of a list of pools. `caps` are those of all tokens; `None` for no limits. `local` is working
+    /// memory: one entry per token, all `u32::MAX` before and after.
+    pub(crate) fn new(problem: &Problem<'a>, pools: &[u32], caps: Option<&[f64]>, local: &mut [u32]) -> Self {
         let mut degrees: Vec<(u32, u32)> = Vec::new();
         let graph = problem.prepared.graph();
         let mut count = |token: u32, local: &mut [u32]| {
@@ -78,7 +78,7 @@ impl<'a> Subproblem<'a> {
             supply: vec![0.0; n],
             outputs: terms.weights.len(),
             weights: vec![0.0; n],
-            caps: degrees.iter().map(|(token, _)| caps[*token as usize]).collect(),
+            caps: degrees.iter().map(|(token, _)| caps.map_or(f64::INFINITY, |caps| caps[*token as usize])).collect(),
             has_copies: false,
         };
         for (token, amount) in &terms.supplies {

@@ -22,9 +22,7 @@ pub(crate) fn round<'p>(
     dear: Option<&(Subproblem<'p>, Vec<f64>)>,
     path: &[Flow],
 ) -> Option<(Fixed<'p>, Vec<Vec<Flow>>)> {
-    let guesses: Vec<f64> = (0..search.node_count()).map(|token| search.guess(token)).collect();
-    let runners_up = Vec::new();
-    let mut rounding = Rounding { trials: 0, tried: Vec::new(), runners_up, sub, relaxed, dear, guesses };
+    let mut rounding = Rounding { trials: 0, tried: Vec::new(), runners_up: Vec::new(), sub, relaxed, dear };
     let mut best = rounding.first(search, path)?;
     best = rounding.limit(search, best);
     while let Some(better) = rounding.improve(search, &best) {
@@ -61,8 +59,6 @@ struct Rounding<'a, 'p> {
     sub: &'a Subproblem<'p>,
     relaxed: &'a [f64],
     dear: Option<&'a (Subproblem<'p>, Vec<f64>)>,
-    /// A guess at the price of every token of the market.
-    guesses: Vec<f64>,
 }
 
 impl<'p> Rounding<'_, 'p> {
@@ -82,13 +78,15 @@ impl<'p> Rounding<'_, 'p> {
             push_new(&mut sets, set);
         }
         let mut best: Option<Fixed<'p>> = None;
-        let mut start = self.guesses.clone();
-        for (token, price) in sub.tokens.iter().zip(prices) {
-            start[*token as usize] = *price;
-        }
+        let guesses = search.guesses();
+        let mut known: Vec<(u32, f64)> = sub.tokens.iter().copied().zip(prices.iter().copied()).collect();
+        known.sort_unstable_by_key(|(token, _)| *token);
+        let start = |token: u32| {
+            known.binary_search_by_key(&token, |(known, _)| *known).map_or_else(|_| guesses(token), |at| known[at].1)
+        };
         for set in sets.iter().filter(|set| !set.is_empty()) {
             self.trials += 1;
-            let found = search.fixed(set, &|token| start[token as usize], Tuning::BALANCED_SHARE * search.scale);
+            let found = search.fixed(set, &start, Tuning::BALANCED_SHARE * search.scale);
             self.note(search, found.as_ref());
             best = better_of(best, found);
         }

@@ -54,8 +54,7 @@ impl<'p> Fixed<'p> {
         scale: f64,
         excess: f64,
     ) -> Option<Self> {
-        let unlimited = vec![f64::INFINITY; local.len()];
-        let mut sub = Subproblem::new(problem, pools, &unlimited, local);
+        let mut sub = Subproblem::new(problem, pools, None, local);
         let mut prices: Vec<f64> = sub.tokens.iter().map(|token| start(*token)).collect();
         sub.normalise(&mut prices);
         newton.damping = Tuning::NEARBY_DAMPING;

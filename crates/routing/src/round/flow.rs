@@ -31,7 +31,7 @@ impl<'p> FlowSearch<'_, 'p> {
         let mut at = Judged { dual_prices: DualPrices::new(0), dual: f64::INFINITY };
         for round in 0..Tuning::RELAX_ROUNDS {
             let pools = self.pools_among(&members);
-            sub = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
+            sub = Subproblem::new(self.problem, &pools, Some(&self.potentials.cap), &mut self.local);
             let mut local: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
             self.relax(&sub, &mut local, round == 0);
             for (token, price) in sub.tokens.iter().zip(&local) {
@@ -98,7 +98,7 @@ impl<'p> FlowSearch<'_, 'p> {
             members[token] = true;
         }
         let pools = self.pools_among(&members);
-        let sub = Subproblem::new(self.problem, &pools, &self.potentials.cap, &mut self.local);
+        let sub = Subproblem::new(self.problem, &pools, Some(&self.potentials.cap), &mut self.local);
         let mut relaxed: Vec<f64> = sub.tokens.iter().map(|token| self.guess(*token)).collect();
         self.relax(&sub, &mut relaxed, false);
         let dear = self.dearer(&sub, &relaxed);

@@ -186,7 +186,8 @@ impl Solver<'_> {
     /// Tries better flows over the tokens of the best route, each starting from the previous one, until one brings
     /// nothing more.
     pub(super) fn offer_refined(&self, best: &mut Option<Candidate>) {
-        let start = self.potentials.start_prices(&self.problem);
+        let settled = self.settled_guesses(&self.problem, &self.potentials);
+        let start = settled.unwrap_or_else(|| self.potentials.start_prices(&self.problem));
         for _ in 0..Tuning::REFINEMENTS {
             let Some(net) = best.as_ref().map(|found| found.net) else { return };
             let incumbent = self.flows_of(best.as_ref());

@@ -144,20 +144,24 @@ impl Solver<'_> {
         // With several ends, a token may be reachable only through pools that a search excludes: it needs a price for
         // these pools to be evaluated.
         let alive = reachable(if is_pair { problem } else { &self.problem });
-        let mut start = potentials.start_prices(problem);
-        // The potentials of a pair bound it as tightly as the dual at their prices, unless stale pools distort them.
         let mut bound = first;
-        if !first.is_finite() || first - net > Tuning::DISTRUST_GAP * first.abs() {
-            bound = bound.min(self.judge_start(problem, &potentials.cap, &alive, &mut start, net));
+        let mut judged = None;
+        // The potentials of a pair bound it as tightly as the dual at their prices, unless stale pools distort them. In a
+        // large market the first round of the search costs no more than the dual at start prices, and bounds better.
+        let is_in_doubt = !first.is_finite() || first - net > Tuning::DISTRUST_GAP * first.abs();
+        if is_in_doubt && (!is_pair || problem.active.is_none()) {
+            let start = potentials.start_prices(problem);
+            bound = bound.min(Self::judge_start(problem, &potentials.cap, &alive, &start, net));
             if self.is_close(bound, best) {
                 return Split { bound, potentials, rest: None };
             }
+            judged = Some(start);
         }
-        if is_pair {
-            self.settle_guesses(problem, &mut start);
-        }
+        let settled = self.settled_guesses(problem, &potentials);
+        let start = settled.or(judged).unwrap_or_else(|| potentials.start_prices(problem));
+        let value = if is_pair && !bound.is_finite() { potentials.bound(problem) } else { bound };
         let incumbent = self.flows_of(best.as_ref());
-        let mut search = self.search(problem, &potentials, &alive, &start, self.scale(bound));
+        let mut search = self.search(problem, &potentials, &alive, &start, self.scale(value));
         let found = search.run(&incumbent, net, bound);
         let newton = search.newton;
         self.offer(best, &found.flows);
@@ -168,9 +172,9 @@ impl Solver<'_> {
         Split { bound, potentials, rest: Some(Rest { newton, tightest, relaxed, alive, start }) }
     }
 
-    /// Evaluates the dual at the start prices. If it is far from `net` and prices without arbitrage bound a pair
-    /// better, those become the start prices.
-    fn judge_start(&self, problem: &Problem<'_>, caps: &[f64], alive: &[bool], start: &mut Vec<f64>, net: f64) -> f64 {
+    /// Evaluates the dual at start prices; of a pair also at prices without arbitrage, if the first is far from `net`.
+    /// Returns the lesser.
+    fn judge_start(problem: &Problem<'_>, caps: &[f64], alive: &[bool], start: &[f64], net: f64) -> f64 {
         let is_pair = problem.is_pair();
         let mut dual_prices = DualPrices::new(start.len());
         if is_pair {
@@ -183,17 +187,9 @@ impl Solver<'_> {
         let dual =
             |dual_prices: &DualPrices| evaluate::evaluate(problem, alive, caps, dual_prices, f64::INFINITY).bound;
         let judged = dual(&dual_prices);
-        if is_pair
-            && judged - net > Tuning::DISTRUST_GAP * judged.abs()
-            && let Some(standing) = few::standing_prices(problem, alive)
-        {
-            let settled = dual(&standing);
-            if settled < judged {
-                start.clone_from(&standing.price);
-                return settled;
-            }
-        }
-        judged
+        let is_far = is_pair && judged - net > Tuning::DISTRUST_GAP * judged.abs();
+        let standing = is_far.then(|| few::standing_prices(problem, alive)).flatten();
+        standing.map_or(judged, |standing| judged.min(dual(&standing)))
     }
 
     /// Narrows the bound of a split as far as possible, if it is not close to the incumbent.
@@ -247,20 +243,20 @@ impl Solver<'_> {
         search.bound(&tokens, price).min(bound)
     }
 
-    /// Replaces guesses at the prices of tokens between the ends by prices without arbitrage: potentials follow
-    /// whichever pool promises most, and a stale pool can promise anything.
-    fn settle_guesses(&self, problem: &Problem<'_>, guess: &mut [f64]) {
+    /// Returns guesses at the prices of a pair's tokens: those without arbitrage between the ends, because potentials
+    /// follow whichever pool promises most, and a stale pool can promise anything; potentials for tokens that have no
+    /// such price. `None` if the output has none.
+    pub(super) fn settled_guesses(&self, problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<f64>> {
         let standing = self.prepared.standing();
+        if !problem.is_pair() || standing.price(problem.target) <= 0.0 {
+            return None;
+        }
         let scale = problem.price_out / standing.price(problem.target);
-        if !scale.is_finite() {
-            return;
-        }
-        for (token, price) in guess.iter_mut().enumerate() {
-            let settled = standing.price(token) * scale;
-            if settled > 0.0 && token != problem.source && token != problem.target {
-                *price = settled;
-            }
-        }
+        let guess = |(price, worth): (&f64, &f64)| if *price > 0.0 { price * scale } else { *worth };
+        let mut guesses: Vec<f64> = standing.prices().iter().zip(&potentials.worth).map(guess).collect();
+        guesses[problem.source] = potentials.worth[problem.source];
+        guesses[problem.target] = problem.price_out;
+        Some(guesses)
     }
 
     /// Records the bound of the potentials as a dual bound, if an explanation needs its prices.
