@@ -6,7 +6,7 @@
 
 use super::fixed::Fixed;
 use crate::problem::Flow;
-use crate::relax::{FlowSearch, Subproblem};
+use crate::relax::{FlowSearch, Member, Subproblem};
 use crate::tuning::Tuning;
 
 /// Finds the best set, balanced, and the flows of other sets that are nearly as good; `None` if no set can carry the
@@ -143,13 +143,15 @@ impl<'p> Rounding<'_, 'p> {
         let prices = self.dual_prices(best);
         let used: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
         let full = used.len() >= search.max_pools;
-        let gains = self.sub.members.iter().filter(|member| used.contains(&member.pair));
-        let gains = gains.map(|member| (member.gain(&prices), member.pair));
-        let weakest = gains.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).unwrap_or((f64::INFINITY, u32::MAX));
+        let mut sorted = used.clone();
+        sorted.sort_unstable();
+        let gain = |member: &Member<'p>| (member.gain(&prices), sorted.binary_search(&member.pair).is_err());
+        let gains: Vec<(f64, bool)> = self.sub.members.iter().map(gain).collect();
+        let kept = self.sub.members.iter().zip(&gains).filter(|(_, (_, add))| !add);
+        let kept = kept.map(|(member, (gain, _))| (*gain, member.pair));
+        let weakest = kept.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).unwrap_or((f64::INFINITY, u32::MAX));
         let mut moves: Vec<(f64, Move)> = Vec::new();
-        for member in &self.sub.members {
-            let gain = member.gain(&prices);
-            let add = !used.contains(&member.pair);
+        for (member, (gain, add)) in self.sub.members.iter().zip(gains) {
             // If there is no room, the pool that earns least is dropped for a new one.
             let better = if add { gain - if full { weakest.0.max(0.0) } else { 0.0 } } else { -gain };
             let change = if add { Move::Add(member.pair) } else { Move::Drop(member.pair) };
@@ -205,14 +207,18 @@ impl<'p> Rounding<'_, 'p> {
             Some(curve.gas_units * gas_price + direction.quote(flow.amount_in).1 * tick_gas_price)
         };
         let mut found = Vec::new();
+        let numbers: Vec<Option<usize>> =
+            self.sub.tokens.iter().map(|token| best.sub.tokens.iter().position(|own| own == token)).collect();
+        let leads = leads(best);
         for flow in &best.flows {
+            let Some(from) = best.sub.tokens.iter().position(|token| *token == flow.from) else { continue };
             for member in self.sub.members.iter().filter(|member| member.pair != flow.pair) {
-                let ends = member.ends.map(|end| self.sub.tokens[end as usize]);
-                let Some(side) = ends.iter().position(|end| *end == flow.from) else { continue };
-                let to = ends[1 - side];
-                if member.spot[side] <= 0.0 || !best.sub.tokens.contains(&to) || leads(best, to, flow.from) {
+                let ends = member.ends.map(|end| numbers[end as usize]);
+                let Some(side) = ends.iter().position(|end| *end == Some(from)) else { continue };
+                let Some(onward) = ends[1 - side].filter(|to| member.spot[side] > 0.0 && !leads[*to][from]) else {
                     continue;
-                }
+                };
+                let to = best.sub.tokens[onward];
                 let left = led_to(best, flow.pair, to);
                 let saved: f64 = left.iter().filter_map(|pair| gas_of(*pair)).sum();
                 let Some(direction) = member.curve.directions[side].as_ref() else { continue };
@@ -303,23 +309,27 @@ fn led_to(best: &Fixed<'_>, pair: u32, kept: u32) -> Vec<u32> {
     left
 }
 
-/// Returns whether a flow leads from one token to another.
-fn leads(best: &Fixed<'_>, from: u32, to: u32) -> bool {
-    let mut met = vec![from];
-    let mut next = 0;
-    while next < met.len() {
-        let here = met[next];
-        next += 1;
-        for flow in
-            best.flows.iter().filter(|flow| flow.from == here && !met.contains(&flow.to)).copied().collect::<Vec<_>>()
-        {
-            if flow.to == to {
-                return true;
+/// Returns, for each two tokens of a flow by their local numbers, whether it leads from the first to the second; every
+/// token leads to itself.
+fn leads(best: &Fixed<'_>) -> Vec<Vec<bool>> {
+    let number = |token: u32| best.sub.tokens.iter().position(|own| *own == token);
+    let ends = best.flows.iter().filter_map(|flow| number(flow.from).zip(number(flow.to)));
+    let mut onward = vec![Vec::new(); best.sub.tokens.len()];
+    ends.for_each(|(from, to)| onward[from].push(to));
+    let reached = |start: usize| {
+        let mut reached = vec![false; onward.len()];
+        reached[start] = true;
+        let mut next = vec![start];
+        while let Some(here) = next.pop() {
+            for &to in &onward[here] {
+                if !std::mem::replace(&mut reached[to], true) {
+                    next.push(to);
+                }
             }
-            met.push(flow.to);
         }
-    }
-    from == to
+        reached
+    };
+    (0..onward.len()).map(reached).collect()
 }
 
 fn better_of<'p>(best: Option<Fixed<'p>>, found: Option<Fixed<'p>>) -> Option<Fixed<'p>> {
