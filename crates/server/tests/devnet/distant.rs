@@ -70,6 +70,31 @@ async fn a_simulation_takes_a_few_messages_the_first_time_and_two_at_every_later
     }
 }
 
+/// Balances, allowances and used nonces are read once at each block, and at a new block before anybody asks.
+#[tokio::test]
+async fn a_caller_that_comes_back_at_every_block_waits_for_no_node() {
+    let mut world = World::start().await;
+    tokio::spawn(world.app.accounts.clone().read_ahead(world.follower.status.clone()));
+    // With one thread, the task knows the newest block after this.
+    tokio::task::yield_now().await;
+    let quote = async |world: &World| {
+        let (quote, [messages, ..]) =
+            world.node.asked_by(world.quote(token("USDC"), units("USDC", 100), token("WETH"))).await;
+        assert_eq!(quote["approvals"].as_array().map(Vec::len), Some(1), "{quote:#}");
+        messages
+    };
+    assert!(quote(&world).await > 0);
+    assert_eq!(quote(&world).await, 0, "the block's balances are known");
+    for _ in 0..3 {
+        let before = world.node.asked();
+        world.next_block().await;
+        while world.node.asked() == before {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(quote(&world).await, 0, "they were read ahead");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_quote_whose_simulation_takes_too_long_comes_without_it() {
     let config = Config { simulation_time: Duration::from_millis(200), ..Config::default() };
