@@ -4,8 +4,8 @@
 //! later one, so that quotes share a few words of each owner, and prefer those that he has used. Two quotes of one
 //! owner are not given the same nonce while both can still be signed: both might be wanted.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use braid_execution::permit2;
@@ -21,7 +21,8 @@ pub(crate) struct Nonces(Mutex<Given>);
 #[derive(Debug, Default)]
 struct Given {
     /// Who was given what: bitmaps as Permit2 keeps them, by owner and word, so that a search looks at a whole word.
-    words: HashMap<(Address, U256), U256>,
+    /// Sorted: a hash table that loses as many entries as it gets doubles after some minutes, for good.
+    words: BTreeMap<(Address, U256), U256>,
     /// The same in the order of giving, with the last second of each, unix.
     order: VecDeque<(u64, Address, U256)>,
 }
