@@ -42,32 +42,39 @@ impl<A: Asked> BlockReads<A> {
         Self { reads: SharedReads::of(node), answers, newest: Mutex::default() }
     }
 
-    /// Returns the answer to a question: the one that is known, or the node's.
+    /// Returns the answer to a question: the one that is known, or the node's. Where somebody else asked first and the
+    /// node did not answer, as when it is asked ahead of knowing the block, asks once more.
     pub(crate) async fn ask(&self, question: Question) -> Answer {
         self.lock().note(&question);
-        self.answer(question).await
+        match self.answer(&question).await {
+            (answer, is_own) if is_own || answer.is_whole(&question) => answer,
+            _ => self.answer(&question).await.0,
+        }
     }
 
     /// Begins to ask at a new block what was asked at the one before. Asks at most [`MOST_TOGETHER`] questions.
     pub(crate) fn begin(self: &Arc<Self>, block_hash: B256) {
         for question in self.lock().begin(block_hash) {
             let reads = Arc::clone(self);
-            tokio::spawn(async move { reads.answer(question).await }.in_current_span());
+            tokio::spawn(async move { reads.answer(&question).await }.in_current_span());
         }
     }
 
-    /// Whoever asks the same meanwhile waits for the same answer. An answer that is not whole is given to them and not
-    /// kept.
-    async fn answer(&self, question: Question) -> Answer {
-        let cell = self.answers.get_with_by_ref(&question, Arc::default);
+    /// Returns the answer, and whether the node was asked for it here. Whoever asks the same meanwhile waits for the same
+    /// answer. An answer that is not whole is given to them and not kept.
+    async fn answer(&self, question: &Question) -> (Answer, bool) {
+        let cell = self.answers.get_with_by_ref(question, Arc::default);
+        let mut is_own = false;
         let ask = async || {
+            is_own = true;
             let answer = self.reads.ask(question.clone()).await;
-            if !answer.is_whole(&question) {
-                self.answers.invalidate(&question);
+            if !answer.is_whole(question) {
+                self.answers.invalidate(question);
             }
             answer
         };
-        cell.get_or_init(ask).await.clone()
+        let answer = cell.get_or_init(ask).await.clone();
+        (answer, is_own)
     }
 
     fn lock(&self) -> MutexGuard<'_, Newest> {
@@ -97,6 +104,7 @@ mod tests {
     use braid_ethereum::NodeError;
     use braid_primitives::{Address, Bytes, U256};
     use braid_protocols::Call;
+    use tokio::sync::Notify;
 
     use super::*;
 
@@ -156,6 +164,44 @@ mod tests {
         let reads = BlockReads::of(node.clone());
         ask(&reads, 9, 1).await;
         ask(&reads, 9, 1).await;
+        assert_eq!(node.0.load(Ordering::Relaxed), 2);
+    }
+
+    /// A node that does not know a block at the first call, and holds that call until the test releases it.
+    #[derive(Clone, Default)]
+    struct Late(Arc<AtomicUsize>, Arc<Notify>);
+
+    impl Asked for Late {
+        async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
+            if self.0.fetch_add(1, Ordering::Relaxed) == 0 {
+                self.1.notified().await;
+                return Err(NodeError::UnknownBlock { hash: block_hash });
+            }
+            Ok(vec![Some(Bytes::new()); calls.len()])
+        }
+
+        async fn ether(&self, _: B256, _: Vec<Address>) -> Result<Vec<Option<U256>>, NodeError> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waited_for_a_question_that_came_too_early_asks_again() {
+        let node = Late::default();
+        let reads = Arc::new(BlockReads::of(node.clone()));
+        let ahead = tokio::spawn({
+            let reads = Arc::clone(&reads);
+            async move { reads.answer(&question(1, 1)).await }
+        });
+        settle().await;
+        let quote = tokio::spawn({
+            let reads = Arc::clone(&reads);
+            async move { reads.ask(question(1, 1)).await }
+        });
+        settle().await;
+        node.1.notify_one();
+        assert!(!ahead.await.unwrap().0.is_whole(&question(1, 1)));
+        assert!(quote.await.unwrap().is_whole(&question(1, 1)));
         assert_eq!(node.0.load(Ordering::Relaxed), 2);
     }
 

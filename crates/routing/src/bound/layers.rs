@@ -150,10 +150,14 @@ impl<'a, 'p> Layers<'a, 'p> {
     }
 
     /// Computes the prices of all nodes from some. Takes the room of `prices`, which are no longer needed.
-    pub(crate) fn layer_prices(&self, given: &[(Node, f64)], answers: &Answers, prices: LayerPrices) -> LayerPrices {
+    pub(crate) fn layer_prices(
+        &self,
+        given: &[(Node, f64)],
+        answers: &Answers,
+        mut prices: LayerPrices,
+    ) -> LayerPrices {
         let problem = self.problem;
         let (graph, target) = (problem.prepared.graph(), index32(problem.target));
-        let mut prices = prices;
         prices.reset(answers.sets(), problem.hops + 1, self.places);
         let price = &mut prices.price;
         for layer in price.iter_mut().flat_map(|layers| &mut layers[..problem.hops]) {

@@ -88,9 +88,14 @@ async fn a_caller_that_comes_back_at_every_block_waits_for_no_node() {
     for _ in 0..3 {
         let before = world.node.asked();
         world.next_block().await;
-        while world.node.asked() == before {
-            tokio::task::yield_now().await;
-        }
+        let is_asked = async {
+            while world.node.asked() == before {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), is_asked)
+            .await
+            .expect("the node is asked before anybody asks us");
         assert_eq!(quote(&world).await, 0, "they were read ahead");
     }
 }
