@@ -193,6 +193,8 @@ impl InnerPair {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     arrows: Vec<Arrow>,
+    /// The token at the other side of each arrow, for searches that read most arrows for nothing else.
+    to: Vec<u32>,
     start: Vec<u32>,
     outer: Vec<u32>,
     inner: Vec<bool>,
@@ -236,7 +238,8 @@ impl Graph {
                 *place += 1;
             }
         }
-        let mut graph = Self { arrows, start, outer, inner, ends, inner_pairs: Vec::new() };
+        let to = arrows.iter().map(|arrow| arrow.to).collect();
+        let mut graph = Self { arrows, to, start, outer, inner, ends, inner_pairs: Vec::new() };
         graph.inner_pairs = graph.pairs_within(curves);
         graph
     }
@@ -318,6 +321,20 @@ impl Graph {
     #[inline]
     pub(crate) fn arrows(&self, token: usize) -> &[Arrow] {
         &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
+    }
+
+    /// Returns every arrow out of a token, with the token at its other side.
+    #[inline]
+    pub(crate) fn neighbours(&self, token: usize) -> impl Iterator<Item = (usize, &Arrow)> {
+        let to = &self.to[self.start[token] as usize..self.start[token + 1] as usize];
+        to.iter().map(|to| *to as usize).zip(self.arrows(token))
+    }
+
+    /// Returns every arrow out of a token to an inner token, with that token.
+    #[inline]
+    pub(crate) fn inner_neighbours(&self, token: usize) -> impl Iterator<Item = (usize, &Arrow)> {
+        let inner = self.inner_arrows(token).len();
+        self.neighbours(token).take(inner)
     }
 
     /// Returns the arrows out of a token that lead to outer tokens.

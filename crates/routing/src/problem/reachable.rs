@@ -2,6 +2,7 @@
 
 use crate::prepare::Arrow;
 use crate::problem::Problem;
+use crate::tuning::Tuning;
 
 /// Returns whether each token lies on a short enough path of open pools from an input to an output.
 pub(crate) fn reachable(problem: &Problem<'_>) -> Vec<bool> {
@@ -22,41 +23,57 @@ pub(crate) fn hops_ahead(problem: &Problem<'_>) -> Vec<u16> {
 const FAR: u16 = u16::MAX / 2;
 
 /// Computes the fewest pools from the nearest of `starts` to each token, or from each token to the nearest; never
-/// through a single input or a single output. Each round scans the tokens not yet reached, not the arrows of those
-/// reached before: most have a neighbour among the first, so that this is less work.
+/// through a single input or a single output.
+///
+/// Each round starts from the tokens that the last one reached, while these have few pools. Later it starts from the
+/// tokens that are not reached yet: most have a pool with one of the last round, which is often among their first.
 fn distances(problem: &Problem<'_>, starts: &[usize], ends: &[usize], forwards: bool) -> Vec<u16> {
     let graph = problem.prepared.graph();
     let lone = if forwards { problem.target } else { problem.source };
-    let pays = |arrow: &Arrow| {
-        let rate = if forwards { arrow.back } else { arrow.spot };
+    // Whether the pool of an arrow out of a token pays in the direction of the search, towards the token or away from it.
+    let pays = |arrow: &Arrow, towards: bool| {
+        let rate = if forwards == towards { arrow.back } else { arrow.spot };
         rate > 0.0 && problem.is_open(arrow.pair)
     };
     let mut distance = vec![FAR; graph.token_count()];
     for start in starts {
         distance[*start] = 0;
     }
-    let mut left: Vec<usize> = (0..distance.len()).filter(|t| graph.is_inner(*t) && distance[*t] == FAR).collect();
+    let mut last: Vec<usize> = starts.to_vec();
+    let mut left: Option<Vec<usize>> = None;
     for (before, _) in (0_u16..).zip(0..problem.hops) {
-        let all = left.len();
-        left.retain(|&token| {
-            let is_next = |arrow: &Arrow| {
-                let to = arrow.to as usize;
-                distance[to] == before && to != lone && pays(arrow)
-            };
-            let reached = graph.arrows(token).iter().any(is_next);
-            if reached {
-                distance[token] = before + 1;
+        let mut reached = Vec::new();
+        let leaving: usize = last.iter().map(|token| graph.inner_arrows(*token).len()).sum();
+        if leaving < graph.arrow_count() / Tuning::LEAVING_ONE_IN {
+            for &token in last.iter().filter(|token| **token != lone) {
+                for (to, arrow) in graph.inner_neighbours(token) {
+                    if distance[to] == FAR && pays(arrow, false) {
+                        distance[to] = before + 1;
+                        reached.push(to);
+                    }
+                }
             }
-            !reached
-        });
-        if left.len() == all {
+        } else {
+            let inner = || (0..distance.len()).filter(|token| graph.is_inner(*token)).collect();
+            let left = left.get_or_insert_with(inner);
+            left.retain(|token| distance[*token] == FAR);
+            for &token in left.iter() {
+                let mut neighbours = graph.neighbours(token);
+                if neighbours.any(|(to, arrow)| distance[to] == before && to != lone && pays(arrow, true)) {
+                    distance[token] = before + 1;
+                    reached.push(token);
+                }
+            }
+        }
+        if reached.is_empty() {
             break;
         }
+        last = reached;
     }
     // An outer token can only be an end.
     for end in ends.iter().copied().filter(|end| !graph.is_inner(*end)) {
-        let before = graph.arrows(end).iter().filter(|arrow| pays(arrow)).map(|arrow| distance[arrow.to as usize]);
-        let least = before.min().unwrap_or(FAR).saturating_add(1);
+        let arrows = graph.neighbours(end).filter(|(_, arrow)| pays(arrow, true));
+        let least = arrows.map(|(to, _)| distance[to]).min().unwrap_or(FAR).saturating_add(1);
         distance[end] = distance[end].min(least);
     }
     distance
@@ -66,8 +83,49 @@ fn distances(problem: &Problem<'_>, starts: &[usize], ends: &[usize], forwards: 
 mod tests {
     use braid_primitives::U256;
 
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
     use super::*;
     use crate::testing::{prepared, problem, token};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(7), ..ProptestConfig::with_cases(500) })]
+
+        #[test]
+        fn a_search_from_either_side_reaches_the_same_tokens(
+            ends in prop::collection::vec((0_u32..24, 1_u32..24), 10..80),
+            hops in 1_usize..6,
+        ) {
+            // A hub that has many of the pools, as on mainnet.
+            let ends: Vec<(u32, u32)> = ends.iter().map(|(a, step)| (if a % 3 == 0 { 2 } else { *a }, *step)).collect();
+            let ends = ends.iter().map(|(a, step)| (*a, (a + step) % 24));
+            let ends: Vec<(u32, u32)> = ends.chain([(1, 22), (23, 0)]).collect();
+            let market = prepared(&ends.iter().map(|ends| (*ends, [10_u128.pow(18); 2])).collect::<Vec<_>>());
+            let problem = Problem { hops, ..problem(&market, token(1), U256::from(10_u128.pow(15)), token(0)) };
+            let far = |from: u32, never_through: u32| {
+                let mut distance = [FAR; 24];
+                distance[from as usize] = 0;
+                for before in 0..24 {
+                    for (a, b) in ends.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]) {
+                        if distance[a as usize] == before && a != never_through {
+                            distance[b as usize] = distance[b as usize].min(before + 1);
+                        }
+                    }
+                }
+                distance
+            };
+            let (ahead, behind) = (far(1, 0), far(0, 1));
+            let found = reachable(&problem);
+            for position in 0..24_usize {
+                let node = market.node(token(u32::try_from(position).unwrap()));
+                if node < found.len() && (market.graph().is_inner(node) || position < 2) {
+                    let is_near = usize::from(ahead[position]) + usize::from(behind[position]) <= hops;
+                    prop_assert_eq!(found[node], is_near, "{} of {:?} in {} pools", position, ends, hops);
+                }
+            }
+        }
+    }
 
     #[test]
     fn only_tokens_on_a_path_that_is_short_enough_are_reachable() {

@@ -6,7 +6,6 @@ use super::slopes::Stage;
 use super::subproblem::{Member, Subproblem};
 use crate::bound::dual_prices::DualPrices;
 use crate::bound::evaluate;
-use crate::prepare::index32;
 use crate::problem::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
@@ -72,8 +71,8 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
         let tokens = (0..members.len()).filter(|token| members[*token]);
         // Each pool once: from the end with the lower number.
         let pools = tokens.flat_map(|token| {
-            let below = move |arrow: &&crate::prepare::Arrow| token < arrow.to as usize && members[arrow.to as usize];
-            graph.arrows(token).iter().filter(below).map(|arrow| arrow.pair)
+            let above = graph.neighbours(token).filter(move |(to, _)| token < *to && members[*to]);
+            above.map(|(_, arrow)| arrow.pair)
         });
         pools.filter(|pair| self.problem.is_open(*pair)).collect()
     }
@@ -206,10 +205,5 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
             let prices = [start[token as usize], standing.price(token as usize)];
             prices.into_iter().find(|price| *price > 0.0).unwrap_or(1.0)
         }
-    }
-
-    /// Returns the number of tokens.
-    pub(crate) fn node_count(&self) -> u32 {
-        index32(self.local.len())
     }
 }

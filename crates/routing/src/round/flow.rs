@@ -24,7 +24,8 @@ impl<'p> FlowSearch<'_, 'p> {
     /// value net of gas is `net`; `bound` is the least bound known.
     pub(crate) fn run(&mut self, path: &[Flow], net: f64, bound: f64) -> Found<'p> {
         let mut members = self.first_tokens(path, net, bound);
-        let mut prices: Vec<f64> = (0..self.node_count()).map(|token| self.guess(token)).collect();
+        let guess = self.guesses();
+        let mut prices = self.start.to_vec();
         let mut least = bound;
         let mut tightest = (f64::INFINITY, DualPrices::new(0));
         let mut sub = Subproblem::default();
@@ -32,7 +33,9 @@ impl<'p> FlowSearch<'_, 'p> {
         for round in 0..Tuning::RELAX_ROUNDS {
             let pools = self.pools_among(&members);
             sub = Subproblem::new(self.problem, &pools, Some(&self.potentials.cap), &mut self.local);
-            let mut local: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
+            let known = |token: &u32| Some(prices[*token as usize]).filter(|price| *price > 0.0);
+            let mut local: Vec<f64> =
+                sub.tokens.iter().map(|token| known(token).unwrap_or_else(|| guess(*token))).collect();
             self.relax(&sub, &mut local, round == 0);
             for (token, price) in sub.tokens.iter().zip(&local) {
                 prices[*token as usize] = *price;

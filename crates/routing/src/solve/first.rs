@@ -86,7 +86,7 @@ impl Solver<'_> {
         let start = self.potentials.start_prices(&self.problem);
         let value = self.supplied_value();
         let mut search = self.search(&self.problem, &self.potentials, &[], &start, value);
-        let guesses: Vec<f64> = (0..search.node_count()).map(|token| search.guess(token)).collect();
+        let guesses = search.guesses();
         let mut tried: Vec<Vec<u32>> = Vec::new();
         for plan in plans {
             let mut pools: Vec<u32> = plan.flows.iter().map(|flow| flow.pair).collect();
@@ -94,8 +94,7 @@ impl Solver<'_> {
             if tried.contains(&pools) {
                 continue;
             }
-            if let Some(fixed) = search.fixed(&pools, &|token| guesses[token as usize], Tuning::BALANCED_SHARE * value)
-            {
+            if let Some(fixed) = search.fixed(&pools, &guesses, Tuning::BALANCED_SHARE * value) {
                 let flows = completed(&self.problem, &fixed.flows, &plan.flows);
                 self.offer_kept(best, &flows, None);
             }

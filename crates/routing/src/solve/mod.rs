@@ -287,17 +287,15 @@ impl<'a> Solver<'a> {
 
     /// Counts the open pools between tokens from which an output can be reached.
     fn visited(&self) -> u32 {
-        let graph = self.prepared.graph();
-        let worth = &self.potentials.worth;
-        let mut pools = Vec::new();
+        let (graph, worth) = (self.prepared.graph(), &self.potentials.worth);
+        let mut is_visited = vec![false; self.prepared.market().pools().len()];
         for token in (0..worth.len()).filter(|token| worth[*token] > 0.0) {
             // Sees each pair from the token with the higher number: hubs have low numbers, and thousands of arrows.
-            let lower = graph.arrows(token).iter().filter(|arrow| (arrow.to as usize) < token);
-            let leads_on = lower.filter(|arrow| worth[arrow.to as usize] > 0.0 && self.problem.is_open(arrow.pair));
-            pools.extend(leads_on.map(|arrow| self.prepared.pairs().get(arrow.pair).pool));
+            let leads_on = graph.neighbours(token).filter(|(to, _)| *to < token && worth[*to] > 0.0);
+            for (_, arrow) in leads_on.filter(|(_, arrow)| self.problem.is_open(arrow.pair)) {
+                is_visited[self.prepared.pairs().get(arrow.pair).pool.index()] = true;
+            }
         }
-        pools.sort_unstable();
-        pools.dedup();
-        index32(pools.len())
+        index32(is_visited.into_iter().filter(|is_visited| *is_visited).count())
     }
 }
