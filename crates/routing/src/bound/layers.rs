@@ -180,12 +180,15 @@ impl<'a, 'p> Layers<'a, 'p> {
                     for &to in reached[after].iter().filter(|to| is_next(to)) {
                         let price_out = price[after][left - 1][self.place(to)];
                         for arrow in graph.inner_arrows(to as usize) {
+                            let Some(price) = above.get_mut(self.place(arrow.to)) else { continue };
+                            if price_out * arrow.back <= *price {
+                                continue;
+                            }
                             let bit = answers.bit(arrow.to);
                             let is_here = seen & bit == bit && self.is_inner(Node { left, token: arrow.to, seen });
                             if !is_here || is_given[self.place(arrow.to)] || !self.is_open(arrow.pair, answers) {
                                 continue;
                             }
-                            let price = &mut above[self.place(arrow.to)];
                             let known = *price;
                             self.raise(arrow, price_out, price);
                             if known <= 0.0 && *price > 0.0 {
@@ -287,15 +290,21 @@ impl<'a, 'p> Layers<'a, 'p> {
         let problem = self.problem;
         let (here, there) = (from.token as usize, arrow.to as usize);
         let left = from.left - 1;
-        let to = match there == problem.target {
-            true => Node { left, token: arrow.to, seen: from.seen },
-            false => self.arrives(left, arrow.to, from.seen, answers)?,
-        };
-        let (price_in, price_out) = (self.price(layer_prices, from), self.price(layer_prices, to));
+        let bit = if there == problem.target { 0 } else { answers.bit(arrow.to) };
+        // A token that cannot follow here has no price: most arrows end here.
+        let price_out = *layer_prices.price[from.seen | bit][left].get(self.place(arrow.to))?;
+        let price_in = self.price(layer_prices, from);
+        if price_in >= price_out * arrow.spot {
+            return None;
+        }
         let root = (problem.gas_price * gas_share / price_out).sqrt();
         if price_out <= 0.0 || price_in >= price_out * arrow.spot_after_gas(root) {
             return None;
         }
+        let to = match there == problem.target {
+            true => Node { left, token: arrow.to, seen: from.seen },
+            false => self.arrives(left, arrow.to, from.seen, answers)?,
+        };
         let (curve, direction) = problem.direction(arrow.pair, arrow.side)?;
         let (gas, cap) = (curve.gas_units * problem.gas_price * gas_share, self.caps[here]);
         let earned = direction.most_earned(price_in, price_out, cap, gas, problem.gas_price);

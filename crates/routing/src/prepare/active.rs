@@ -1,18 +1,11 @@
 //! The tokens that searches pass through in a large market.
 
 use super::{Arrow, Prepared, index32};
-use crate::problem::Problem;
 use crate::tuning::Tuning;
 
 /// Returns whether a market is so large that searches are cut short.
 pub(crate) fn is_large(prepared: &Prepared) -> bool {
     prepared.pair_count() > Tuning::LARGE_MARKET_PAIRS
-}
-
-/// Returns whether a trade in a large market is worth no more than the gas of a few swaps: its bound is not worth as much
-/// time as that of others.
-pub(crate) fn is_small(problem: &Problem<'_>, value: f64) -> bool {
-    is_large(problem.prepared) && value <= Tuning::SMALL_TRADE_GAS_UNITS * problem.gas_price
 }
 
 /// The core of a market, the ends of a request, and the tokens between these and the core.

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use braid_primitives::{PoolId, TokenId};
 use braid_protocols::continuous::{Direction, PairCurve};
 
-use crate::prepare::active::ActiveTokens;
+use crate::prepare::active::{ActiveTokens, is_large};
 use crate::prepare::{Arrow, index32};
+use crate::tuning::Tuning;
 use crate::witness::Recorder;
 use crate::{PoolFilter, Prepared, Request, SolveError};
 
@@ -126,6 +127,12 @@ impl<'a> Problem<'a> {
             active: None,
             recorder: None,
         })
+    }
+
+    /// Returns whether the market is large, and a trade of this value worth no more than the gas of a few swaps: its bound
+    /// is not worth as much time as that of others.
+    pub(crate) fn is_small(&self, value: f64) -> bool {
+        is_large(self.prepared) && value <= Tuning::SMALL_TRADE_GAS_UNITS * self.gas_price
     }
 
     /// Returns whether there is one input and one output, so that nothing flows into the input or out of the output.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::bound::dual_prices::DualPrices;
 use crate::bound::evaluate;
-use crate::prepare::active::{is_large, is_small};
+use crate::prepare::active::is_large;
 use crate::problem::{NOWHERE, Problem};
 use crate::relax::{FlowSearch, Judged, Member, Stage, Subproblem, Tolerance};
 use crate::tuning::Tuning;
@@ -57,7 +57,7 @@ impl<'p> FlowSearch<'_, 'p> {
         let budget = before + Tuning::BRANCH_WORK.saturating_sub(relaxed.work);
         let leaves = &mut relaxed.leaves;
         leaves.iter_mut().for_each(|leaf| leaf.bound = leaf.bound.min(bound));
-        let most = if is_small(self.problem, bound) { Tuning::MOST_BRANCHES } else { Tuning::MOST_BRANCHES_OF_LOOSE };
+        let most = if self.problem.is_small(bound) { Tuning::MOST_BRANCHES } else { Tuning::MOST_BRANCHES_OF_LOOSE };
         while relaxed.branched < most && !self.newton.is_spent(budget) {
             let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
             let is_usual = relaxed.branched < Tuning::MOST_BRANCHES;

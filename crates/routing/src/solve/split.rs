@@ -7,7 +7,7 @@ use crate::bound::layers::Layers;
 use crate::bound::{evaluate, passing};
 use crate::exact::candidate::Candidate;
 use crate::plan;
-use crate::prepare::active::{is_large, is_small};
+use crate::prepare::active::is_large;
 use crate::problem::potentials::Potentials;
 use crate::problem::reachable::reachable;
 use crate::problem::{Flow, Problem};
@@ -228,7 +228,7 @@ impl Solver<'_> {
             let few = few::bound(problem, worth, alive, &price_sets, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
-        let is_worth_it = !is_small(problem, bound);
+        let is_worth_it = !problem.is_small(bound);
         if !is_apart && is_worth_it && is_off(bound, gap_by_gas) { layered(bound) } else { bound }
     }
 
