@@ -11,17 +11,20 @@ use super::newton::{Newton, Tolerance};
 use super::slopes::Stage;
 use super::subproblem::{Member, Subproblem};
 use crate::bound::layers::{Answers, Earning, LayerPrices, Layers, Node};
+use crate::prepare::active::is_large;
 use crate::prepare::index32;
 use crate::tuning::Tuning;
 
 /// A search for the least dual by remaining pools.
 pub(crate) struct LayerSearch<'a, 'p> {
-    pub(crate) layers: Layers<'a, 'p>,
+    layers: Layers<'a, 'p>,
     /// Value of the whole trade.
-    pub(crate) scale: f64,
+    scale: f64,
     /// Value of the incumbent.
-    pub(crate) net: f64,
-    pub(crate) newton: Newton,
+    net: f64,
+    newton: Newton,
+    /// Whether the market is large: every round prices all of its tokens.
+    is_large: bool,
 }
 
 /// A branch: its decisions, the least bound found on the routes that satisfy them, and prices near those that give it.
@@ -34,7 +37,13 @@ struct Leaf {
     unclear: Option<u32>,
 }
 
-impl<'p> LayerSearch<'_, 'p> {
+impl<'a, 'p> LayerSearch<'a, 'p> {
+    /// Prepares a search for a trade of value `scale`, in which no route better than `net` is known.
+    pub(crate) fn new(layers: Layers<'a, 'p>, scale: f64, net: f64) -> Self {
+        let is_large = is_large(layers.problem.prepared);
+        Self { layers, scale, net, newton: Newton::default(), is_large }
+    }
+
     /// Computes the least bound found, starting with `tokens` and their prices in `guess`.
     pub(crate) fn bound(&mut self, tokens: &[u32], guess: &[f64]) -> f64 {
         let problem = self.layers.problem;
@@ -48,10 +57,14 @@ impl<'p> LayerSearch<'_, 'p> {
         let mut first = Leaf { answers: Answers::default(), bound: f64::INFINITY, known, unclear: None };
         self.settle(&mut first, Tuning::LAYER_ROUNDS, 1.0);
         let mut leaves = vec![first];
+        let mut before = f64::INFINITY;
         for _ in 0..Tuning::LAYER_BRANCHES {
             let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
             let Some(at) = loosest.filter(|at| !self.is_close(leaves[*at].bound)) else { break };
-            let Some(pair) = leaves[at].unclear.filter(|_| !self.newton.is_spent(Tuning::LAYER_WORK)) else { break };
+            let gap = leaves[at].bound - self.net;
+            let is_worth_it = !self.is_large || gap < Tuning::LAYER_BRANCH_LEAVES * std::mem::replace(&mut before, gap);
+            let unclear = leaves[at].unclear.filter(|_| is_worth_it && !self.is_spent());
+            let Some(pair) = unclear else { break };
             let leaf = leaves.swap_remove(at);
             for is_used in [true, false] {
                 let mut half = leaf.clone();
@@ -62,6 +75,10 @@ impl<'p> LayerSearch<'_, 'p> {
             }
         }
         leaves.iter().fold(f64::NEG_INFINITY, |most, leaf| most.max(leaf.bound))
+    }
+
+    fn is_spent(&self) -> bool {
+        self.newton.is_spent(if self.is_large { Tuning::LAYER_WORK_OF_LARGE } else { Tuning::LAYER_WORK })
     }
 
     fn is_close(&self, bound: f64) -> bool {
@@ -89,7 +106,7 @@ impl<'p> LayerSearch<'_, 'p> {
                 leaf.unclear = unclear;
             }
             leaf.bound = leaf.bound.min(bound);
-            if self.is_close(leaf.bound) || self.newton.is_spent(Tuning::LAYER_WORK) {
+            if self.is_close(leaf.bound) || self.is_spent() {
                 break;
             }
             let grows = self.add_nodes(&mut leaf.known, &layer_prices, earning);
@@ -267,7 +284,7 @@ mod tests {
         let layers = Layers::new(problem, &alive, &potentials.cap);
         let scale = potentials.bound(problem).max(problem.gas_price);
         let ends = [problem.source, problem.target].map(index32);
-        LayerSearch { layers, scale, net: f64::NEG_INFINITY, newton: Newton::default() }.bound(&ends, &price)
+        LayerSearch::new(layers, scale, f64::NEG_INFINITY).bound(&ends, &price)
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "amounts of small markets")]

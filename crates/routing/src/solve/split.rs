@@ -240,8 +240,7 @@ impl Solver<'_> {
         tokens.sort_unstable();
         tokens.dedup();
         let scale = self.scale(bound).max(problem.gas_price);
-        let mut search = LayerSearch { layers, scale, newton: Newton::default(), net };
-        search.bound(&tokens, price).min(bound)
+        LayerSearch::new(layers, scale, net).bound(&tokens, price).min(bound)
     }
 
     /// Returns guesses at the prices of a pair's tokens: those without arbitrage between the ends, because potentials
