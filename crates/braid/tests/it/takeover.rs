@@ -86,6 +86,20 @@ async fn quote_at(service: &Service, number: u64) -> Value {
     }
 }
 
+/// Waits until all services have as many pools: a pool that could not be read on a busy machine is read again later.
+async fn same_pools(services: &[&Service]) {
+    loop {
+        let mut counts = Vec::new();
+        for service in services {
+            let ready: Value = service.get("/ready").send().await.unwrap().json().await.unwrap();
+            counts.push(ready["pools"].as_u64().unwrap());
+        }
+        if counts.iter().all(|count| *count > 0 && *count == counts[0]) {
+            return;
+        }
+    }
+}
+
 /// Mines a block, on which all services must quote the same. Returns its number.
 async fn next_block(chain: &Devnet, services: &[&Service]) -> u64 {
     chain.mine(1).await.unwrap();
@@ -110,6 +124,7 @@ async fn a_publisher_that_is_killed_is_replaced_and_quotes_go_on() {
     let mut first = Service::start_with(&node, dirs[0].path()).await;
     let follower = Service::start_with(&["--follow", "--redis", &shared], dirs[1].path()).await;
     let second = Service::start_with(&node, dirs[2].path()).await;
+    same_pools(&[&first, &second, &follower]).await;
     for _ in 0..2 {
         next_block(&chain, &[&first, &second, &follower]).await;
     }
