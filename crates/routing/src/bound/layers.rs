@@ -291,7 +291,7 @@ impl<'a, 'p> Layers<'a, 'p> {
         let (here, there) = (from.token as usize, arrow.to as usize);
         let left = from.left - 1;
         let bit = if there == problem.target { 0 } else { answers.bit(arrow.to) };
-        // A token that cannot follow here has no price: most arrows end here.
+        // Leaves out most arrows: a token that cannot follow here has no price.
         let price_out = *layer_prices.price[from.seen | bit][left].get(self.place(arrow.to))?;
         let price_in = self.price(layer_prices, from);
         if price_in >= price_out * arrow.spot {

@@ -30,7 +30,7 @@ const FAR: u16 = u16::MAX / 2;
 fn distances(problem: &Problem<'_>, starts: &[usize], ends: &[usize], forwards: bool) -> Vec<u16> {
     let graph = problem.prepared.graph();
     let lone = if forwards { problem.target } else { problem.source };
-    // Whether the pool of an arrow out of a token pays in the direction of the search, towards the token or away from it.
+    // Tells whether the pool of an arrow out of a token pays in the direction of the search: towards the token, or away.
     let pays = |arrow: &Arrow, towards: bool| {
         let rate = if forwards == towards { arrow.back } else { arrow.spot };
         rate > 0.0 && problem.is_open(arrow.pair)
@@ -97,7 +97,7 @@ mod tests {
             ends in prop::collection::vec((0_u32..24, 1_u32..24), 10..80),
             hops in 1_usize..6,
         ) {
-            // A hub that has many of the pools, as on mainnet.
+            // Gives a hub many of the pools, as on mainnet.
             let ends: Vec<(u32, u32)> = ends.iter().map(|(a, step)| (if a % 3 == 0 { 2 } else { *a }, *step)).collect();
             let ends = ends.iter().map(|(a, step)| (*a, (a + step) % 24));
             let ends: Vec<(u32, u32)> = ends.chain([(1, 22), (23, 0)]).collect();
