@@ -82,7 +82,6 @@ fn distances(problem: &Problem<'_>, starts: &[usize], ends: &[usize], forwards: 
 #[cfg(test)]
 mod tests {
     use braid_primitives::U256;
-
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
