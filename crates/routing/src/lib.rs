@@ -11,6 +11,7 @@ pub mod error;
 pub mod machine;
 pub mod request;
 pub mod route;
+mod threads;
 mod tuning;
 mod witness;
 
@@ -59,4 +60,5 @@ pub use request::{MAX_ROUTE_GAS_UNITS, PoolFilter, Request};
 pub use route::{Certificate, Excluded, Route, Solution, Step, Uncertified};
 pub use simple_route::SimplePlan;
 pub use solve::{explain, solve};
+pub use threads::use_threads;
 pub use witness::{TokenPrice, Witness};

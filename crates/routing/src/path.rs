@@ -4,6 +4,8 @@
 //! made of the token so far, ranked by the most that it can still become (amount × worth − gas). A path never visits a
 //! token twice. A pool that is already in use counts with the output that it adds, and its gas is not charged again.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::prepare::Arrow;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
@@ -164,8 +166,8 @@ struct Search<'a, 'p> {
     potentials: &'a Potentials,
     amount: f64,
     used: &'a Support,
-    /// Whether pools in use touch each token; empty if none is in use.
-    is_used: Vec<bool>,
+    /// Tokens that pools in use touch.
+    is_used: FxHashSet<u32>,
     keep: usize,
     /// Whether the smallest amount of a token is the best.
     narrow: bool,
@@ -176,8 +178,9 @@ struct Search<'a, 'p> {
     labels: Vec<Label>,
     /// Labels at the output, best first.
     ends: Vec<u32>,
-    /// The newest label of each token in the layer being built; older ones follow as its siblings.
-    newest: Vec<u32>,
+    /// The newest label of each token that has one in the layer being built; older ones follow as its siblings. A search
+    /// meets few of a market's tokens, and there are hundreds of searches.
+    newest: FxHashMap<u32, u32>,
     /// How many pools may still be priced.
     left: usize,
     /// Whether a pool refused the amount of a path.
@@ -186,24 +189,19 @@ struct Search<'a, 'p> {
 
 impl<'a, 'p> Search<'a, 'p> {
     fn new(problem: &'a Problem<'p>, potentials: &'a Potentials, amount: f64, used: &'a Support, keep: usize) -> Self {
-        let newest = vec![NONE; potentials.worth.len()];
-        let mut is_used = vec![false; if used.is_empty() { 0 } else { newest.len() }];
-        for token in used.tokens() {
-            is_used[*token as usize] = true;
-        }
         Self {
             problem,
             potentials,
             amount,
             used,
-            is_used,
+            is_used: used.tokens().iter().copied().collect(),
             keep,
             narrow: false,
             is_wary: false,
             least: f64::NEG_INFINITY,
             labels: Vec::new(),
             ends: Vec::new(),
-            newest,
+            newest: FxHashMap::default(),
             left: Tuning::PATH_QUOTES,
             is_refused: false,
         }
@@ -246,12 +244,9 @@ impl<'a, 'p> Search<'a, 'p> {
                 }
             }
             let labels = &self.labels;
-            let made = next.clone();
             next.retain(|&at| !self.outdone(&labels[at as usize], at));
             next.sort_by(|&a, &b| labels[b as usize].promise.total_cmp(&labels[a as usize].promise).then(a.cmp(&b)));
-            for label in made {
-                self.newest[labels[label as usize].token as usize] = NONE;
-            }
+            self.newest.clear();
             frontier = next;
             if frontier.is_empty() {
                 break;
@@ -294,7 +289,7 @@ impl<'a, 'p> Search<'a, 'p> {
             gas,
             promise,
             parent: at,
-            sibling: if to == problem.target { NONE } else { self.newest[to] },
+            sibling: if to == problem.target { NONE } else { self.newest.get(&arrow.to).copied().unwrap_or(NONE) },
             pair: arrow.pair,
             side: arrow.side,
         };
@@ -308,7 +303,7 @@ impl<'a, 'p> Search<'a, 'p> {
             self.ends.insert(place, index);
             self.ends.truncate(self.keep);
         } else {
-            self.newest[to] = index;
+            self.newest.insert(arrow.to, index);
             next.push(index);
         }
     }
@@ -318,7 +313,7 @@ impl<'a, 'p> Search<'a, 'p> {
     /// more and the other paid less gas, neither dominates. Nor does a label that cannot be extended wherever the other
     /// can.
     fn outdone(&self, label: &Label, index: u32) -> bool {
-        let (mut at, mut better) = (self.newest[label.token as usize], 0);
+        let (mut at, mut better) = (self.newest.get(&label.token).copied().unwrap_or(NONE), 0);
         while at != NONE {
             let other = &self.labels[at as usize];
             let first = at < index;
@@ -369,7 +364,7 @@ impl<'a, 'p> Search<'a, 'p> {
     /// Returns whether a label's path already holds the arrow's token or pool, or leads back to it through pools in
     /// use.
     fn visits(&self, at: u32, arrow: &Arrow) -> bool {
-        let meets = |token: u32| !self.is_used.is_empty() && self.is_used[token as usize];
+        let meets = |token: u32| self.is_used.contains(&token);
         let (from, leads_back) = (self.labels[at as usize].token, meets(arrow.to));
         if leads_back && meets(from) && self.used.opposes(arrow.pair, arrow.side) {
             return true;
@@ -391,7 +386,7 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 
     fn quote(&self, arrow: &Arrow, amount_in: f64) -> Option<(f64, f64)> {
-        let may_be_used = !self.is_used.is_empty() && self.is_used[arrow.to as usize];
+        let may_be_used = self.is_used.contains(&arrow.to);
         if let Some(plain) = arrow.plain().filter(|_| !may_be_used) {
             return plain.quote(amount_in).map(whole).filter(|out| *out > 0.0).map(|out| (out, plain.gas_units));
         }

@@ -5,7 +5,7 @@
 //! bound (for a single output: its price is its value); the solver's are those at which it found the least.
 //! `docs/internals/certificate.md` explains why, and `scripts/bound.py` recomputes it from a market in JSON.
 
-use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
 
 use braid_market::Tokens;
 use braid_primitives::{PoolId, TokenId};
@@ -37,7 +37,7 @@ pub struct TokenPrice {
 
 /// Keeps the least bound of all evaluations, if an explanation was requested.
 #[derive(Debug, Default)]
-pub(crate) struct Recorder(RefCell<Option<Witness>>);
+pub(crate) struct Recorder(Mutex<Option<Witness>>);
 
 impl Recorder {
     /// Records an evaluation over all open pairs; `left_out` returns the pools of the others.
@@ -50,7 +50,7 @@ impl Recorder {
         bound: f64,
         left_out: impl FnOnce() -> Vec<PoolId>,
     ) {
-        let mut best = self.0.borrow_mut();
+        let mut best = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if best.as_ref().is_some_and(|known| known.bound_value_wei <= bound) || !bound.is_finite() {
             return;
         }
@@ -65,7 +65,7 @@ impl Recorder {
 
     /// Returns the recorded witness, and replaces it by another.
     pub(crate) fn replace(&self, with: Option<Witness>) -> Option<Witness> {
-        self.0.replace(with)
+        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), with)
     }
 }
 

@@ -103,8 +103,10 @@ async fn start(args: &Args, connections: ConnectionLimits) -> Result<Started> {
     };
     let running = source.start(&args.source).await?;
     let feed = Arc::new(MarketFeed::new(running.status()));
+    let config = args.config(connections);
+    braid_routing::use_threads(config.solve_threads);
     let app = App::new(Parts {
-        config: args.config(connections),
+        config,
         clock: Arc::new(SystemClock),
         feed: Arc::clone(&feed),
         node: running.node(),

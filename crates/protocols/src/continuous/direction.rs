@@ -49,6 +49,18 @@ pub struct Trade {
     pub slope: f64,
 }
 
+/// How the gas of passed range ends is spread over the input of a trade, so that it is a convex cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GasSpread {
+    /// Along the lower convex hull of the whole curve. Where little liquidity goes on to a rate of almost zero, that hull
+    /// charges next to nothing for the first ends.
+    #[default]
+    Whole,
+    /// Along the hull of the part where the rate is within a few hundred times of its first value; beyond, it rises no
+    /// slower. Charges what the first ends cost, and too much for trades far beyond a pool's liquidity.
+    Near,
+}
+
 /// One direction of a two-coin pool: the amount out as a concave function of the amount in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
@@ -58,6 +70,8 @@ pub struct Direction {
     reject_out: f64,
     depth: f64,
     knots: Box<[Knot]>,
+    /// The gas slope and hull of each knot if gas is spread near the first rate; empty if that makes no difference.
+    near: Box<[[f64; 2]]>,
 }
 
 impl Direction {
@@ -81,7 +95,7 @@ impl Direction {
         if !(sound && taken.is_finite() && paid.is_finite() && gamma > 0.0 && gamma <= 1.0) {
             return None;
         }
-        spread_gas(&mut knots);
+        let near = spread_gas(&mut knots);
         // the spot rate is that of the first stretch with liquidity: no smaller amount gets a better rate
         let first = knots.iter().find(|knot| knot.liquidity > 0.0)?;
         let root = first.root;
@@ -92,6 +106,7 @@ impl Direction {
             reject_out: (gamma * root / widest).sqrt(),
             depth: first.liquidity * root,
             knots: knots.into_boxed_slice(),
+            near: near.into_boxed_slice(),
         })
     }
 
@@ -199,6 +214,35 @@ impl Direction {
     /// moves continuously with the prices.
     #[inline]
     pub fn best_trade(&self, price_in: f64, price_out: f64, cap: f64, gas_price: f64) -> Option<Trade> {
+        self.best_trade_with(price_in, price_out, cap, gas_price, |knot| [knot.1.gas_slope, knot.1.gas_hull])
+    }
+
+    /// Returns the best trade as [`Direction::best_trade`] does, with gas spread in the given way.
+    #[inline]
+    pub fn best_trade_spread(
+        &self,
+        price_in: f64,
+        price_out: f64,
+        cap: f64,
+        gas_price: f64,
+        spread: GasSpread,
+    ) -> Option<Trade> {
+        if spread == GasSpread::Whole || self.near.is_empty() {
+            return self.best_trade(price_in, price_out, cap, gas_price);
+        }
+        self.best_trade_with(price_in, price_out, cap, gas_price, |(at, _)| self.near[at])
+    }
+
+    /// Returns the best trade where `spread` gives the gas slope and the gas hull of a knot.
+    #[inline]
+    fn best_trade_with(
+        &self,
+        price_in: f64,
+        price_out: f64,
+        cap: f64,
+        gas_price: f64,
+        spread: impl Fn((usize, &Knot)) -> [f64; 2],
+    ) -> Option<Trade> {
         if price_in >= self.spot * price_out {
             return None;
         }
@@ -213,7 +257,7 @@ impl Direction {
             0
         };
         while k < end {
-            square = (price_in + charge * self.knots[k].gas_slope) * per_square;
+            square = (price_in + charge * spread((k, &self.knots[k]))[0]) * per_square;
             let next = self.knots[k + 1].root;
             if next * next < square {
                 break;
@@ -222,7 +266,8 @@ impl Direction {
         }
         let knot = &self.knots[k];
         let (mut taken, mut paid, mut slope) = (knot.taken, knot.paid, 0.0);
-        let mut gas_units = if gas_price > 0.0 { knot.gas_hull } else { knot.gas_units };
+        let [gas_slope, gas_hull] = spread((k, knot));
+        let mut gas_units = if gas_price > 0.0 { gas_hull } else { knot.gas_units };
         if k < end {
             let root = square.sqrt();
             if root < knot.root && knot.liquidity > 0.0 {
@@ -232,7 +277,7 @@ impl Direction {
                 paid += fall;
                 slope = 0.5 * knot.liquidity / root / self.gamma * price_in * per_square / square;
                 if gas_price > 0.0 {
-                    gas_units += more * knot.gas_slope;
+                    gas_units += more * gas_slope;
                 }
             }
         }
@@ -368,36 +413,57 @@ pub(crate) fn fall_of_inverse(root: f64, end: f64) -> f64 {
     (root - end) / (root * end)
 }
 
-/// Computes the lower convex hull of (input taken, gas of passed ends), which makes that gas a convex cost.
-fn spread_gas(knots: &mut [Knot]) {
-    let slope = |knots: &[Knot], i: usize, j: usize| {
-        (knots[j].gas_units - knots[i].gas_units) / (knots[j].taken - knots[i].taken)
-    };
-    let mut hull = vec![0_usize];
-    for k in 1..knots.len() {
-        let Some(&last) = hull.last() else { return };
-        if knots[k].taken <= knots[last].taken {
-            continue;
-        }
-        while let [.., i, j] = hull[..] {
-            if slope(knots, j, k) > slope(knots, i, j) {
-                break;
+/// Share of its first value down to which the root rate is near. On the way down to zero a range without ends to pass can
+/// take any amount.
+const NEAR_SHARE: f64 = 0.05;
+
+/// Spreads the gas of passed ends over the whole curve. Returns the slopes and hulls for [`GasSpread::Near`].
+fn spread_gas(knots: &mut [Knot]) -> Vec<[f64; 2]> {
+    let last = knots.len() - 1;
+    for (at, [slope, hull]) in spread_over(knots, &[0..last]).into_iter().enumerate() {
+        (knots[at].gas_slope, knots[at].gas_hull) = (slope, hull);
+    }
+    if knots[last].gas_units == 0.0 {
+        return Vec::new();
+    }
+    let start = knots.iter().find(|knot| knot.liquidity > 0.0).map_or(0.0, |knot| knot.root);
+    let near = knots.iter().rposition(|knot| knot.root >= NEAR_SHARE * start).unwrap_or(0);
+    if near == last { Vec::new() } else { spread_over(knots, &[0..near, near..last]) }
+}
+
+/// Computes the lower convex hull of (input taken, gas of passed ends) over each part of the knots, and lets it rise no
+/// slower in one part than in the part before. Returns its slope after each knot and its value there.
+fn spread_over(knots: &[Knot], parts: &[std::ops::Range<usize>]) -> Vec<[f64; 2]> {
+    let slope =
+        |i: usize, j: usize| (knots[j].gas_units - knots[i].gas_units) / (knots[j].taken - knots[i].taken);
+    let (mut steepest, mut here) = (0.0_f64, knots[0].gas_units);
+    let mut spread = Vec::with_capacity(knots.len());
+    for part in parts {
+        let mut hull = vec![part.start];
+        for k in part.start + 1..=part.end {
+            if knots[k].taken <= knots[hull[hull.len() - 1]].taken {
+                continue;
             }
-            hull.pop();
+            while let [.., i, j] = hull[..] {
+                if slope(j, k) > slope(i, j) {
+                    break;
+                }
+                hull.pop();
+            }
+            hull.push(k);
         }
-        hull.push(k);
-    }
-    let mut h = 0;
-    for k in 0..knots.len() {
-        while h + 1 < hull.len() && hull[h + 1] <= k {
-            h += 1;
+        let mut h = 0;
+        for k in part.clone() {
+            while h + 1 < hull.len() && hull[h + 1] <= k {
+                h += 1;
+            }
+            steepest = steepest.max(hull.get(h + 1).map_or(0.0, |next| slope(hull[h], *next)));
+            spread.push([steepest, here]);
+            here += steepest * (knots[k + 1].taken - knots[k].taken);
         }
-        let base = hull[h];
-        let per_unit = hull.get(h + 1).map_or(0.0, |next| slope(knots, base, *next));
-        let here = knots[base].gas_units + per_unit * (knots[k].taken - knots[base].taken);
-        knots[k].gas_slope = per_unit;
-        knots[k].gas_hull = here;
     }
+    spread.push([0.0, here]);
+    spread
 }
 
 #[cfg(test)]

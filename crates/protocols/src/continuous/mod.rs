@@ -14,7 +14,7 @@ mod pair;
 mod sampled;
 
 pub(crate) use direction::fall_of_inverse;
-pub use direction::{Direction, Stretch, Trade};
+pub use direction::{Direction, GasSpread, Stretch, Trade};
 pub(crate) use fixed::{MOST, fixed_rate, likely_room};
 pub use pair::PairCurve;
 pub use sampled::{sampled, sampled_at};

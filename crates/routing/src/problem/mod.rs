@@ -7,7 +7,7 @@ pub(crate) mod support;
 use std::sync::Arc;
 
 use braid_primitives::{PoolId, TokenId};
-use braid_protocols::continuous::{Direction, PairCurve};
+use braid_protocols::continuous::{Direction, GasSpread, PairCurve};
 
 use crate::prepare::active::{ActiveTokens, is_large};
 use crate::prepare::{Arrow, index32};
@@ -66,6 +66,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) price_out: f64,
     /// Value of a unit of gas.
     pub(crate) gas_price: f64,
+    /// How the gas of passed range ends is spread where a search needs a convex cost.
+    pub(crate) gas_spread: GasSpread,
     /// Most pools of a path.
     pub(crate) hops: usize,
     /// Whether each pair is excluded, by id; empty if none is.
@@ -121,6 +123,7 @@ impl<'a> Problem<'a> {
             terms,
             // Without a price of the output, gas cannot be weighed against it: it counts as free.
             gas_price: if priced { gas_price } else { 0.0 },
+            gas_spread: GasSpread::Whole,
             // A path has no more pools than a route has steps.
             hops: usize::from(request.max_hops).min(usize::from(request.max_steps).max(1)),
             closed: closed_pairs(prepared, &request.filter),

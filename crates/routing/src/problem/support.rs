@@ -20,11 +20,6 @@ impl Support {
         self.flows.len()
     }
 
-    /// Returns whether no pool is used.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.flows.is_empty()
-    }
-
     /// Returns the tokens that flows come from or go to.
     pub(crate) fn tokens(&self) -> &[u32] {
         &self.tokens

@@ -191,7 +191,8 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
                 spot[usize::from(arrow.side)] = arrow.spot;
                 let (gas_price, gas) = (problem.gas_price, curve.gas_units * problem.gas_price);
                 let is_forced = answers.used.contains(&arrow.pair);
-                members.push(Member { pair: arrow.pair, curve, ends, spot, gas, gas_price, is_forced });
+                let gas_spread = problem.gas_spread;
+                members.push(Member { pair: arrow.pair, curve, ends, spot, gas, gas_price, gas_spread, is_forced });
             }
         }
         members.sort_unstable_by_key(|member| (member.pair, member.ends));

@@ -94,7 +94,7 @@ fn trade(sub: &Subproblem<'_>, member: &Member<'_>, prices: &[f64], stage: Stage
         Stage::Fixed => f64::INFINITY,
     };
     let direction = member.curve.directions[side].as_ref()?;
-    let trade = direction.best_trade(price_in, price_out, cap, member.gas_price)?;
+    let trade = member.best_trade(direction, price_in, price_out, cap)?;
     Some(ValueTrade {
         from,
         to,

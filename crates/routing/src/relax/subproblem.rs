@@ -1,6 +1,6 @@
 //! Some tokens and the pools between them, with local numbers.
 
-use braid_protocols::continuous::PairCurve;
+use braid_protocols::continuous::{Direction, GasSpread, PairCurve, Trade};
 
 use crate::problem::{Flow, Problem};
 
@@ -17,6 +17,7 @@ pub(crate) struct Member<'a> {
     /// Value of a swap's gas, and of a unit of the gas that it uses for ticks.
     pub(crate) gas: f64,
     pub(crate) gas_price: f64,
+    pub(crate) gas_spread: GasSpread,
     /// Whether the pool is certainly used: its gas is paid whatever it earns.
     pub(crate) is_forced: bool,
 }
@@ -103,9 +104,9 @@ impl<'a> Subproblem<'a> {
             let open = problem.open_ways(tokens);
             let rate = |side: u8| curve.direction(side).filter(|_| open[usize::from(side)]).map_or(0.0, |d| d.spot());
             let spot = [0, 1].map(rate);
-            let gas_price = problem.gas_price;
+            let (gas_price, gas_spread) = (problem.gas_price, problem.gas_spread);
             let gas = curve.gas_units * gas_price;
-            sub.members.push(Member { pair: *pair, curve, ends, spot, gas, gas_price, is_forced: false });
+            sub.members.push(Member { pair: *pair, curve, ends, spot, gas, gas_price, gas_spread, is_forced: false });
         }
         for (token, _) in &degrees {
             local[*token as usize] = u32::MAX;
@@ -143,6 +144,12 @@ impl<'a> Subproblem<'a> {
 }
 
 impl Member<'_> {
+    /// Returns the pool's best trade in a direction.
+    #[inline]
+    pub(crate) fn best_trade(&self, direction: &Direction, price_in: f64, price_out: f64, cap: f64) -> Option<Trade> {
+        direction.best_trade_spread(price_in, price_out, cap, self.gas_price, self.gas_spread)
+    }
+
     /// Returns the coin that is sold at these prices, if any.
     #[inline]
     pub(crate) fn side(&self, prices: &[f64]) -> Option<usize> {
@@ -155,7 +162,7 @@ impl Member<'_> {
         let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
         let side = u8::from(side == 1);
         let direction = self.curve.direction(side)?;
-        let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, self.gas_price)?;
+        let trade = self.best_trade(direction, prices[from], prices[to], f64::INFINITY)?;
         Some(Flow { pair: self.pair, side, from: tokens[from], to: tokens[to], amount_in: trade.amount_in })
     }
 
@@ -165,7 +172,7 @@ impl Member<'_> {
         let side = self.side(prices)?;
         let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
         let direction = self.curve.directions[side].as_ref()?;
-        let trade = direction.best_trade(prices[from], prices[to], sub.caps[from], self.gas_price)?;
+        let trade = self.best_trade(direction, prices[from], prices[to], sub.caps[from])?;
         let profit = prices[to] * trade.amount_out - prices[from] * trade.amount_in;
         let gas = self.gas + trade.gas_units * self.gas_price;
         let ratio = if gas > 0.0 { profit / gas } else { f64::INFINITY };
@@ -182,7 +189,7 @@ impl Member<'_> {
         let trade = self.side(prices).and_then(|side| {
             let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
             let direction = self.curve.directions[side].as_ref()?;
-            let trade = direction.best_trade(prices[from], prices[to], f64::INFINITY, self.gas_price)?;
+            let trade = self.best_trade(direction, prices[from], prices[to], f64::INFINITY)?;
             Some(prices[to] * trade.amount_out - prices[from] * trade.amount_in - trade.gas_units * self.gas_price)
         });
         trade.unwrap_or(0.0) - self.gas

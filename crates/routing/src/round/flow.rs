@@ -17,6 +17,8 @@ pub(crate) struct Found<'p> {
     pub(crate) tightest: (f64, DualPrices),
     /// The relaxed problem to branch on; `None` if the number of pools is what limits the flow.
     pub(crate) relaxed: Option<Relaxed<'p>>,
+    /// The tokens that the last round priced.
+    pub(crate) tokens: Vec<u32>,
 }
 
 impl<'p> FlowSearch<'_, 'p> {
@@ -73,12 +75,14 @@ impl<'p> FlowSearch<'_, 'p> {
                 bound: least,
                 tightest,
                 relaxed: Some(branching),
+                tokens: sub.tokens,
             };
         }
         let dear = self.dearer(&sub, &relaxed);
         let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), path);
         let Some((fixed, runners_up)) = rounded else {
-            return Found { flows: Vec::new(), runners_up: Vec::new(), bound: least, tightest, relaxed: None };
+            let tokens = sub.tokens;
+            return Found { flows: Vec::new(), runners_up: Vec::new(), bound: least, tightest, relaxed: None, tokens };
         };
         let mut dual_prices = DualPrices::new(self.local.len());
         for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
@@ -90,12 +94,13 @@ impl<'p> FlowSearch<'_, 'p> {
         if last.bound < tightest.0 {
             tightest = (last.bound, dual_prices.clone());
         }
-        Found { flows: fixed.flows, runners_up, bound: least, tightest, relaxed: dear.is_none().then_some(branching) }
+        let relaxed = dear.is_none().then_some(branching);
+        Found { flows: fixed.flows, runners_up, bound: least, tightest, relaxed, tokens: sub.tokens }
     }
 
-    /// Returns the best flow found over the open pools among a few tokens and the ends, without a bound; `start` has
-    /// prices close to it.
-    pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, incumbent: &[Flow]) -> Vec<Flow> {
+    /// Returns the best flow found over the open pools among a few tokens and the ends, without a bound, and then others
+    /// that are nearly as good; `start` has prices close to it.
+    pub(crate) fn among(&mut self, tokens: impl Iterator<Item = u32>, incumbent: &[Flow]) -> Vec<Vec<Flow>> {
         let mut members = vec![false; self.local.len()];
         for token in tokens.map(|token| token as usize).chain(self.problem.terms.ends()) {
             members[token] = true;
@@ -106,6 +111,6 @@ impl<'p> FlowSearch<'_, 'p> {
         self.relax(&sub, &mut relaxed, false);
         let dear = self.dearer(&sub, &relaxed);
         let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), incumbent);
-        rounded.map_or_else(Vec::new, |(fixed, _)| fixed.flows)
+        rounded.map_or_else(Vec::new, |(fixed, others)| [vec![fixed.flows], others].concat())
     }
 }

@@ -1,6 +1,8 @@
 //! The first routes, before anything is split: the best single paths of a pair, or paths from inputs to outputs of a
 //! basket. Also the simple plans and repeated searches that the solver tries later.
 
+use std::sync::Arc;
+
 use braid_primitives::TokenId;
 
 use super::Solver;
@@ -35,7 +37,7 @@ impl Solver<'_> {
                 return Err(self.no_route());
             }
             // A trade worth less than its gas is still answered: search without gas in the potentials.
-            let with_gas = std::mem::replace(&mut self.potentials, Potentials::new(&self.problem, 0.0));
+            let with_gas = std::mem::replace(&mut self.potentials, Arc::new(Potentials::new(&self.problem, 0.0)));
             paths = self.paths();
             // If that finds no path either, gas is not the obstacle: no single path takes the amount.
             self.is_below_gas = !paths.is_empty() || with_gas.worth[self.problem.source] <= 0.0;
@@ -192,7 +194,7 @@ impl Solver<'_> {
             let incumbent = self.flows_of(best.as_ref());
             let tokens = incumbent.iter().flat_map(|flow| [flow.from, flow.to]);
             let flows = self.search(&self.problem, &self.potentials, &[], &start, net).among(tokens, &incumbent);
-            self.offer(best, &flows);
+            self.offer(best, flows.first().map_or(&[], Vec::as_slice));
             if best.as_ref().is_none_or(|found| found.net <= net) {
                 return;
             }

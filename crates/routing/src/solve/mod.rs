@@ -10,15 +10,17 @@
 
 mod first;
 mod held;
+mod layered;
 mod offer;
 mod simpler;
 mod split;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use braid_primitives::U256;
 
+use self::layered::LayeredTask;
 use crate::candidates::simple::SimplePlan;
 use crate::candidates::walk;
 use crate::exact::candidate::Candidate;
@@ -30,6 +32,7 @@ use crate::prepare::index32;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
+use crate::threads::{Busy, Helper};
 use crate::tuning::Tuning;
 use crate::witness::Recorder;
 use crate::{Certificate, Excluded, Prepared, Request, Solution, SolveError, Uncertified, Witness};
@@ -63,6 +66,7 @@ pub fn explain(prepared: &Prepared, request: &Request) -> Result<(Solution, Opti
 }
 
 fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>) -> Result<Solution, SolveError> {
+    let _busy = Busy::this_thread();
     let mut problem = Problem { recorder, ..Problem::new(prepared, request)? };
     if problem.is_pair() && problem.source == problem.target {
         return convert_only(prepared, request);
@@ -99,13 +103,29 @@ struct Solver<'a> {
     request: &'a Request,
     problem: Problem<'a>,
     /// What tokens can hold and be worth over all open pools.
-    potentials: Potentials,
+    potentials: Arc<Potentials>,
     /// Whether a pair is worth less than its gas.
     is_below_gas: bool,
     /// Whether a flow was rejected because its route would use more gas than a transaction may.
     too_much_gas: Cell<bool>,
     /// The least dual of a pair over all open pools: it limits what one path may pay for a share.
     tightest: Cell<Option<Tightest>>,
+    /// What the first split of a pair ended with.
+    searched: RefCell<Option<Arc<Searched>>>,
+}
+
+/// The tokens of a search for a flow, and prices of all tokens at its end.
+#[derive(Clone, Debug)]
+struct Searched {
+    tokens: Vec<u32>,
+    price: Vec<f64>,
+}
+
+fn better_of(one: Option<Candidate>, other: Option<Candidate>) -> Option<Candidate> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if other.net > one.net { other } else { one }),
+        (one, other) => one.or(other),
+    }
 }
 
 /// The least dual known, and the price of the input there.
@@ -117,7 +137,7 @@ struct Tightest {
 
 impl<'a> Solver<'a> {
     fn new(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Self {
-        let potentials = Potentials::new(&problem, 1.0);
+        let potentials = Arc::new(Potentials::new(&problem, 1.0));
         Self {
             prepared,
             request,
@@ -126,26 +146,18 @@ impl<'a> Solver<'a> {
             is_below_gas: false,
             too_much_gas: Cell::new(false),
             tightest: Cell::new(None),
+            searched: RefCell::new(None),
         }
     }
 
     fn solve(mut self) -> Result<Solution, SolveError> {
         let mut best: Option<Candidate> = None;
         self.first(&mut best)?;
-        let mut bound = self.split_all(&mut best);
-        if self.is_far(bound, best.as_ref()) && self.offer_parts(&mut best) && !self.problem.is_pair() {
-            bound = self.split_all(&mut best);
-        }
-        self.offer_at_nominal_gas(bound, &mut best);
-        let is_in_doubt = |found: &Candidate| !self.problem.is_pair() && self.is_off(bound, found, Tuning::IN_LINE_GAP);
-        if best.as_ref().is_none_or(is_in_doubt) {
-            self.offer_in_line(&mut best);
-        }
-        if self.problem.is_pair() {
-            self.offer_last(bound, &mut best);
-        }
-        if self.too_much_gas.get() {
-            self.save_gas(bound, &mut best);
+        let (mut bound, task) = self.split_all(&mut best);
+        if let Some(task) = task {
+            bound = self.narrow_and_try_others(task, bound, &mut best);
+        } else {
+            bound = self.try_others(bound, &mut best, true);
         }
         self.simplify(&mut best);
         let Some(found) = best else { return Err(self.why_nothing()) };
@@ -153,28 +165,108 @@ impl<'a> Solver<'a> {
         Ok(Solution { route: found.route, certificate, pools_visited: self.visited() })
     }
 
-    /// Splits over all open pools. Returns a bound on every route over them.
-    fn split_all(&self, best: &mut Option<Candidate>) -> f64 {
+    /// Splits over all open pools. Returns a bound on every route over them, and what may narrow it further.
+    fn split_all(&self, best: &mut Option<Candidate>) -> (f64, Option<LayeredTask<'a>>) {
         if let Some(recorder) = self.problem.recorder {
             recorder.replace(None);
         }
         if self.is_below_gas {
-            return self.below_gas(best.as_ref());
+            return (self.below_gas(best.as_ref()), None);
         }
-        let mut split = self.split(&self.problem, best);
+        let split = self.split(&self.problem, best);
         self.tightest.set(split.tightest(&self.problem));
+        if self.problem.is_pair() {
+            self.searched.replace(split.searched().map(Arc::new));
+        }
         self.offer_missed_path(best);
-        let bound = self.narrowed(&mut split, best.as_ref());
+        let (bound, task) = self.narrowed(split, best.as_ref());
         if self.problem.is_pair() && best.as_ref().is_some_and(|found| self.is_off(bound, found, Tuning::TICK_GAP)) {
             self.offer_tick_stops(best);
         }
+        (bound, task)
+    }
+
+    /// Narrows the bound, and tries other ways to find a route, unless the narrowed bound says that there is none much
+    /// better. Does both at once if a thread is free: what is then found for nothing is dropped, so that the answer is
+    /// the same.
+    fn narrow_and_try_others(&self, task: LayeredTask<'a>, bound: f64, best: &mut Option<Candidate>) -> f64 {
+        let is_open = |narrowed: f64, known: Option<&Candidate>| {
+            known.is_none_or(|found| narrowed - found.net > Tuning::REFINED_GAP * narrowed.abs())
+        };
+        let (known, saver) = (best.clone(), self.too_much_gas.get().then(|| self.twin()));
+        let saves = saver.is_none();
+        let narrow = move || {
+            let narrowed = task.run();
+            let is_open = is_open(narrowed, known.as_ref());
+            // Where even this bound says nothing, a search that saves gas has to start from what the others find.
+            let saver = saver.filter(|saver| is_open && !saver.is_lost(narrowed, known.as_ref()));
+            (narrowed, is_open, saver.map(|saver| saver.save_gas(narrowed, known)))
+        };
+        let mut tried = best.clone();
+        let narrowed = if let Some(helper) = Helper::free() {
+            helper.both(narrow, || self.try_others(bound, &mut tried, saves)).0
+        } else {
+            let narrowed = narrow();
+            if narrowed.1 {
+                self.try_others(bound, &mut tried, saves);
+            }
+            Some(narrowed)
+        };
+        let Some((narrowed, is_open, saved)) = narrowed else { return bound };
+        if is_open {
+            *best = match saved {
+                Some(saved) => better_of(tried, saved),
+                None if saves => tried,
+                None => self.save_gas(narrowed, tried),
+            };
+        }
+        narrowed
+    }
+
+    /// Tries other ways to find a route, as far as the bound says that there may be a better one; ways to save gas only
+    /// if `saves` is set. Returns the bound, which a second split of a basket may have narrowed.
+    fn try_others(&self, bound: f64, best: &mut Option<Candidate>, saves: bool) -> f64 {
+        let mut bound = bound;
+        if self.is_far(bound, best.as_ref()) && self.offer_parts(best) && !self.problem.is_pair() {
+            bound = self.split_all(best).0;
+        }
+        self.offer_at_nominal_gas(bound, best);
+        let is_in_doubt = |found: &Candidate| !self.problem.is_pair() && self.is_off(bound, found, Tuning::IN_LINE_GAP);
+        if best.as_ref().is_none_or(is_in_doubt) {
+            self.offer_in_line(best);
+        }
+        if self.problem.is_pair() {
+            self.offer_last(bound, best);
+        }
+        if saves && self.too_much_gas.get() {
+            *best = self.save_gas(bound, best.take());
+        }
         bound
+    }
+
+    /// Returns the same solver for another thread. It records nothing.
+    fn twin(&self) -> Self {
+        Self {
+            prepared: self.prepared,
+            request: self.request,
+            problem: Problem { recorder: None, ..self.problem.clone() },
+            potentials: Arc::clone(&self.potentials),
+            is_below_gas: self.is_below_gas,
+            too_much_gas: self.too_much_gas.clone(),
+            tightest: self.tightest.clone(),
+            searched: self.searched.clone(),
+        }
     }
 
     /// Returns whether the bound is so far off that the amounts may be beyond the market's liquidity.
     fn is_far(&self, bound: f64, best: Option<&Candidate>) -> bool {
         let gap = if self.problem.is_pair() { Tuning::CHUNK_GAP } else { Tuning::PLAN_PARTS_GAP };
         best.is_none_or(|found| self.is_off(bound, found, gap))
+    }
+
+    /// Returns whether the bound says nothing.
+    fn is_lost(&self, bound: f64, best: Option<&Candidate>) -> bool {
+        best.is_none_or(|found| bound - found.net > Tuning::LOST_GAP * bound.abs())
     }
 
     /// Returns whether the bound is further from the route than a share of it. If a route already has all the steps
@@ -187,7 +279,7 @@ impl<'a> Solver<'a> {
 
     /// Tries simpler plans for a pair if the bound says little.
     fn offer_last(&self, bound: f64, best: &mut Option<Candidate>) {
-        let lost = best.as_ref().is_none_or(|found| bound - found.net > Tuning::LOST_GAP * bound.abs());
+        let lost = self.is_lost(bound, best.as_ref());
         let unsure = best.as_ref().is_none_or(|found| self.is_off(bound, found, Tuning::WALK_GAP));
         let is_off =
             |best: &Option<Candidate>, share| best.as_ref().is_none_or(|found| self.is_off(bound, found, share));

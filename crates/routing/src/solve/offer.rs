@@ -1,10 +1,13 @@
 //! Runs flows as exact routes within the limits of a transaction, and keeps the best.
 
+use braid_protocols::continuous::GasSpread;
+
 use super::Solver;
 use crate::MAX_ROUTE_GAS_UNITS;
 use crate::exact::candidate::{Candidate, best_run, completed, with_leftovers};
 use crate::exact::mend::shift;
 use crate::plan;
+use crate::prepare::active::is_large;
 use crate::problem::support::longest_path;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
@@ -43,16 +46,31 @@ impl Solver<'_> {
         true
     }
 
-    /// Searches again as if gas were more expensive, until a route stays within the gas that a transaction may use.
-    pub(super) fn save_gas(&self, bound: f64, best: &mut Option<Candidate>) {
+    /// Searches again as if gas were more expensive, until a route stays within the gas that a transaction may use. Returns
+    /// the best route, at first `best`.
+    ///
+    /// First among the tokens that the first split ended with, with the gas of range ends charged where they are. In a
+    /// large market nothing more is tried unless the bound says nothing.
+    pub(super) fn save_gas(&self, bound: f64, mut best: Option<Candidate>) -> Option<Candidate> {
         for dear in dearer(&self.problem, bound) {
             self.too_much_gas.set(false);
-            self.offer_paths(&dear, best);
-            self.split(&dear, best);
+            self.offer_among(&Problem { gas_spread: GasSpread::Near, ..dear }, bound, &mut best);
             if !self.too_much_gas.get() {
-                return;
+                break;
             }
         }
+        if is_large(self.prepared) && !self.is_lost(bound, best.as_ref()) {
+            return best;
+        }
+        for dear in dearer(&self.problem, bound) {
+            self.too_much_gas.set(false);
+            self.offer_paths(&dear, &mut best);
+            self.split(&dear, &mut best);
+            if !self.too_much_gas.get() {
+                break;
+            }
+        }
+        best
     }
 
     /// Searches again as if a swap cost a share of the trade, if gas costs less and the bound is not close. Without a
@@ -73,7 +91,7 @@ impl Solver<'_> {
             let net = known.net - dearer * known.route.gas_units() as f64;
             Candidate { net, ..known }
         });
-        self.split(&problem, &mut found);
+        self.split_again(&problem, bound, &mut found);
         let net = |found: &Option<Candidate>| found.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
         if net(&found) > net(best) {
             *best = found;

@@ -1,17 +1,17 @@
 //! The split of one amount over many pools, and the bound that goes with it.
 
-use super::{Solver, Tightest};
+use super::layered::{self, LayeredTask};
+use super::{Searched, Solver, Tightest};
 use crate::bound::dual_prices::DualPrices;
 use crate::bound::few::{self, Worth};
-use crate::bound::layers::Layers;
 use crate::bound::{evaluate, passing};
 use crate::exact::candidate::Candidate;
 use crate::plan;
 use crate::prepare::active::is_large;
 use crate::problem::potentials::Potentials;
 use crate::problem::reachable::reachable;
-use crate::problem::{Flow, Problem};
-use crate::relax::{FlowSearch, LayerSearch, Newton};
+use crate::problem::Problem;
+use crate::relax::{FlowSearch, Newton};
 use crate::round::{Found, Relaxed};
 use crate::tuning::Tuning;
 
@@ -30,9 +30,17 @@ pub(super) struct Rest<'p> {
     newton: Newton,
     tightest: (f64, DualPrices),
     relaxed: Option<Relaxed<'p>>,
+    tokens: Vec<u32>,
 }
 
 impl Split<'_> {
+    /// Returns the tokens that the search ended with, and prices of all tokens there.
+    pub(super) fn searched(&self) -> Option<Searched> {
+        let rest = self.rest.as_ref()?;
+        let (dual, dual_prices) = &rest.tightest;
+        dual.is_finite().then(|| Searched { tokens: rest.tokens.clone(), price: dual_prices.price.clone() })
+    }
+
     /// Returns the least dual over a pair's pools, if there is one.
     pub(super) fn tightest(&self, problem: &Problem<'_>) -> Option<Tightest> {
         let (dual, dual_prices) = &self.rest.as_ref()?.tightest;
@@ -41,7 +49,7 @@ impl Split<'_> {
     }
 }
 
-impl Solver<'_> {
+impl<'a> Solver<'a> {
     /// Computes a bound for a trade that is worth less than its gas.
     pub(super) fn below_gas(&self, best: Option<&Candidate>) -> f64 {
         let problem = &self.problem;
@@ -113,10 +121,10 @@ impl Solver<'_> {
     /// pools, which are no lower.
     fn potentials_over(&self, problem: &Problem<'_>) -> Potentials {
         if !problem.is_pair() {
-            return self.potentials.clone();
+            return Potentials::clone(&self.potentials);
         }
         let is_same = std::ptr::eq(problem, &raw const self.problem);
-        Potentials::with_first_slippage(problem, is_same.then_some(&self.potentials))
+        Potentials::with_first_slippage(problem, is_same.then_some(&*self.potentials))
     }
 
     /// Returns the value of the whole trade, given a bound.
@@ -168,8 +176,29 @@ impl Solver<'_> {
         if is_pair {
             found.runners_up.iter().for_each(|flows| self.offer(best, flows));
         }
-        let Found { bound, tightest, relaxed, .. } = found;
-        Split { bound, potentials, rest: Some(Rest { newton, tightest, relaxed, alive, start }) }
+        let Found { bound, tightest, relaxed, tokens, .. } = found;
+        Split { bound, potentials, rest: Some(Rest { newton, tightest, relaxed, tokens, alive, start }) }
+    }
+
+    /// Searches for a better flow over a problem with another gas price. In a large market only among the tokens that the
+    /// first split ended with, unless the bound says nothing: most of a split's time goes into pricing all others there.
+    pub(super) fn split_again(&self, problem: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) {
+        if self.is_lost(bound, best.as_ref()) || !is_large(self.prepared) || !self.offer_among(problem, bound, best) {
+            self.split(problem, best);
+        }
+    }
+
+    /// Searches for a better flow among the tokens that the first split of a pair ended with; returns whether there was
+    /// one.
+    pub(super) fn offer_among(&self, problem: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) -> bool {
+        let searched = self.searched.borrow();
+        let Some(Searched { tokens, price }) = searched.as_deref() else { return false };
+        let incumbent = self.flows_of(best.as_ref());
+        let mut search = self.search(problem, &self.potentials, &[], price, bound);
+        for flows in search.among(tokens.iter().copied(), &incumbent) {
+            self.offer(best, &flows);
+        }
+        true
     }
 
     /// Evaluates the dual at start prices; of a pair also at prices without arbitrage, if the first is far from `net`.
@@ -192,55 +221,51 @@ impl Solver<'_> {
         standing.map_or(judged, |standing| judged.min(dual(&standing)))
     }
 
-    /// Narrows the bound of a split as far as possible, if it is not close to the incumbent.
-    pub(super) fn narrowed<'p>(&'p self, split: &mut Split<'p>, best: Option<&Candidate>) -> f64 {
+    /// Narrows the bound of a split, if it is not close to the incumbent. In a large market the last part of that, which
+    /// takes longest, is returned as a task: what the solver tries next does not depend on it.
+    pub(super) fn narrowed(&self, split: Split<'a>, best: Option<&Candidate>) -> (f64, Option<LayeredTask<'a>>) {
         let problem = &self.problem;
         let (mut bound, known) = (split.bound, best.map_or(0.0, |found| found.net));
-        let Some(Rest { alive, start, newton, tightest: (dual, dual_prices), relaxed }) = &mut split.rest else {
-            return bound;
-        };
+        let Split { potentials, rest: Some(rest), .. } = split else { return (bound, None) };
+        let Rest { alive, start, newton, tightest: (dual, dual_prices), relaxed, .. } = rest;
+        let caps = &potentials.cap;
         if dual.is_finite() && bound - known > Tuning::CLOSE_GAP * bound.abs() {
-            let caps = &split.potentials.cap;
-            let earning = evaluate::evaluate(problem, alive, caps, dual_prices, 0.0).earning;
-            let passing = passing::passing(problem, alive, caps, &dual_prices.price, &earning);
-            bound = bound.min(*dual - passing);
+            let earning = evaluate::evaluate(problem, &alive, caps, &dual_prices, 0.0).earning;
+            let passing = passing::passing(problem, &alive, caps, &dual_prices.price, &earning);
+            bound = bound.min(dual - passing);
         }
         let is_pair = problem.is_pair();
-        let (caps, incumbent) = (&split.potentials.cap, || self.flows_of(best));
-        let layered = |bound: f64| self.layered(alive, caps, &dual_prices.price, &incumbent(), [known, bound]);
         let is_off = |bound: f64, gap: f64| is_pair && dual.is_finite() && bound - known > gap * bound.abs();
         // Counting pools and branching close a gap of the gas of a few pools better; if more is open, prices disagree.
         let is_by_gas = |bound: f64| Tuning::COUNTING_GAS_UNITS * problem.gas_price > bound - known;
         let large = is_large(self.prepared);
         let [gap, gap_by_gas] = if large { [Tuning::LAYERED_GAP_OF_LARGE; 2] } else { Tuning::LAYERED_GAPS };
+        let incumbent = self.flows_of(best);
+        let layered = |bound| layered::bound(problem, &alive, caps, &dual_prices.price, &incumbent, [known, bound]);
         let is_apart = is_off(bound, gap) && !is_by_gas(bound);
-        if is_apart {
-            bound = layered(bound);
-        } else if let Some(relaxed) = relaxed {
-            let search = self.search(problem, &split.potentials, alive, start, self.scale(bound));
-            let mut search = FlowSearch { max_pools: 0, newton: std::mem::take(newton), ..search };
-            bound = search.branch(relaxed, known, bound);
+        match relaxed {
+            _ if is_apart && !large => bound = layered(bound),
+            Some(mut relaxed) if !is_apart => {
+                let search = self.search(problem, &potentials, &alive, &start, self.scale(bound));
+                bound = FlowSearch { max_pools: 0, newton, ..search }.branch(&mut relaxed, known, bound);
+            }
+            _ => {}
         }
         if is_off(bound, Tuning::UNCLEAR_GAPS[usize::from(large)]) && is_by_gas(bound) {
-            let worth = Worth::of_dual_prices(problem, *dual, dual_prices, caps);
-            let price_sets = [Some(dual_prices.clone()), few::path_prices(problem, alive, &incumbent())];
+            let worth = Worth::of_dual_prices(problem, dual, &dual_prices, caps);
+            let price_sets = [Some(dual_prices.clone()), few::path_prices(problem, &alive, &incumbent)];
             let price_sets: Vec<DualPrices> = price_sets.into_iter().flatten().collect();
-            let few = few::bound(problem, worth, alive, &price_sets, known);
+            let few = few::bound(problem, worth, &alive, &price_sets, known);
             bound = few.map_or(bound, |few| few.min(bound));
         }
-        let is_worth_it = !problem.is_small(bound);
-        if !is_apart && is_worth_it && is_off(bound, gap_by_gas) { layered(bound) } else { bound }
-    }
-
-    /// Computes the least bound by remaining pools, starting from the tokens of the incumbent and their prices.
-    fn layered(&self, alive: &[bool], caps: &[f64], price: &[f64], incumbent: &[Flow], [net, bound]: [f64; 2]) -> f64 {
-        let problem = &self.problem;
-        let layers = Layers::new(problem, alive, caps);
-        let mut tokens: Vec<u32> = incumbent.iter().flat_map(|flow| [flow.from, flow.to]).collect();
-        tokens.sort_unstable();
-        tokens.dedup();
-        let scale = self.scale(bound).max(problem.gas_price);
-        LayerSearch::new(layers, scale, net).bound(&tokens, price).min(bound)
+        let is_still_off = !problem.is_small(bound) && is_off(bound, gap_by_gas);
+        if large && (is_apart || is_still_off) {
+            let (caps, price) = (potentials.cap, dual_prices.price);
+            let problem = Problem { recorder: None, ..problem.clone() };
+            let task = LayeredTask { problem, alive, caps, price, incumbent, net: known, bound };
+            return (bound, Some(task));
+        }
+        (if !is_apart && is_still_off { layered(bound) } else { bound }, None)
     }
 
     /// Returns guesses at the prices of a pair's tokens: those without arbitrage between the ends, because potentials

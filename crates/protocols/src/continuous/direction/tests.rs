@@ -137,6 +137,23 @@ fn the_charge_for_gas_on_the_way_moves_the_trade_without_a_jump() {
 }
 
 #[test]
+fn the_gas_of_near_ends_is_not_spread_over_the_way_to_zero() {
+    // Twenty narrow ranges, and then little liquidity down to almost nothing.
+    let near = (1..=20).map(|at| Stretch { end: 1.0 - 1e-3 * f64::from(at), liquidity: 1e6, gas_units: 1.0 });
+    let stretches: Vec<Stretch> = near.chain([Stretch { end: 1e-9, liquidity: 1e4, gas_units: 0.0 }]).collect();
+    let d = Direction::new(0.997, 1.0, &stretches).unwrap();
+    for passed in [5.0, 10.0, 20.0] {
+        let price_in = d.spot() * (1.0 - 1e-3 * passed).powi(2);
+        let gas_units = |spread: GasSpread| {
+            d.best_trade_spread(price_in, 1.0, f64::INFINITY, f64::MIN_POSITIVE, spread).unwrap().gas_units
+        };
+        let near = gas_units(GasSpread::Near);
+        assert!((near - passed).abs() < 1.0, "{near} units of gas for {passed} ends");
+        assert!(gas_units(GasSpread::Whole) < 0.01 * passed, "the whole curve's hull hides them");
+    }
+}
+
+#[test]
 fn a_fixed_rate_holds_to_nine_digits_up_to_its_capacity() {
     let d = Direction::linear(1.25, 1e6).unwrap();
     for x in [1.0, 1e3, 9.9e5] {
