@@ -122,17 +122,19 @@ proptest! {
 
 #[test]
 fn the_charge_for_gas_on_the_way_moves_the_trade_without_a_jump() {
-    let stretches = [0.99, 0.98, 0.97, 0.90].map(|end| Stretch { end, liquidity: 1e6, gas_units: 1.0 });
-    let d = Direction::new(0.997, 1.0, &stretches).unwrap();
-    let mut before: Option<Trade> = None;
-    for k in 0..4000 {
-        let price_in = d.spot() * (1.0 - 1e-4 * f64::from(k) / 2.0);
-        let trade = d.best_trade(price_in, 1.0, f64::INFINITY, 50.0);
-        if let (Some(a), Some(b)) = (before, trade) {
-            assert!(b.amount_in >= a.amount_in - 1e-6);
-            assert!(b.amount_in - a.amount_in < 60.0, "a jump at {price_in}: {a:?} {b:?}");
+    for spread in [GasSpread::Whole, GasSpread::Near] {
+        let stretches = [0.99, 0.98, 0.97, 0.90, 0.02].map(|end| Stretch { end, liquidity: 1e6, gas_units: 1.0 });
+        let d = Direction::new(0.997, 1.0, &stretches).unwrap();
+        let mut before: Option<Trade> = None;
+        for k in 0..4000 {
+            let price_in = d.spot() * (1.0 - 1e-4 * f64::from(k) / 2.0);
+            let trade = d.best_trade_spread(price_in, 1.0, f64::INFINITY, 50.0, spread);
+            if let (Some(a), Some(b)) = (before, trade) {
+                assert!(b.amount_in >= a.amount_in - 1e-6);
+                assert!(b.amount_in - a.amount_in < 60.0, "{spread:?}: a jump at {price_in}: {a:?} {b:?}");
+            }
+            before = trade.or(before);
         }
-        before = trade.or(before);
     }
 }
 
@@ -142,7 +144,7 @@ fn the_gas_of_near_ends_is_not_spread_over_the_way_to_zero() {
     let near = (1..=20).map(|at| Stretch { end: 1.0 - 1e-3 * f64::from(at), liquidity: 1e6, gas_units: 1.0 });
     let stretches: Vec<Stretch> = near.chain([Stretch { end: 1e-9, liquidity: 1e4, gas_units: 0.0 }]).collect();
     let d = Direction::new(0.997, 1.0, &stretches).unwrap();
-    for passed in [5.0, 10.0, 20.0] {
+    for passed in [5.0_f64, 10.0, 20.0] {
         let price_in = d.spot() * (1.0 - 1e-3 * passed).powi(2);
         let gas_units = |spread: GasSpread| {
             d.best_trade_spread(price_in, 1.0, f64::INFINITY, f64::MIN_POSITIVE, spread).unwrap().gas_units
