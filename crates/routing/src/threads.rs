@@ -66,8 +66,12 @@ impl Helper<'_> {
         Some(Self { pool: &helpers.pool, _busy: Busy::another(helpers.most)? })
     }
 
-    /// Runs both, the first on that thread.
-    pub(crate) fn both<A: Send, B>(self, first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (Option<A>, B) {
+    /// Runs both, the first on that thread. Its result is always there: a panic in it is passed on.
+    pub(crate) fn both<A: Send, B>(
+        self,
+        first: impl FnOnce() -> A + Send,
+        second: impl FnOnce() -> B,
+    ) -> (Option<A>, B) {
         let mut done = None;
         let second = self.pool.in_place_scope(|scope| {
             scope.spawn(|_| done = Some(first()));

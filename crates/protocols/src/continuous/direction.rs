@@ -414,7 +414,8 @@ pub(crate) fn fall_of_inverse(root: f64, end: f64) -> f64 {
 }
 
 /// Share of its first value down to which the root rate is near. On the way down to zero a range without ends to pass can
-/// take any amount.
+/// take any amount. With 0.2, 0.5 and 0.9 in every search, more trades of the recorded markets beyond a pool's liquidity
+/// paid less; with 0.01 as many (`docs/internals/bench.md`).
 const NEAR_SHARE: f64 = 0.05;
 
 /// Spreads the gas of passed ends over the whole curve. Returns the slopes and hulls for [`GasSpread::Near`].
@@ -434,8 +435,7 @@ fn spread_gas(knots: &mut [Knot]) -> Vec<[f64; 2]> {
 /// Computes the lower convex hull of (input taken, gas of passed ends) over each part of the knots, and lets it rise no
 /// slower in one part than in the part before. Returns its slope after each knot and its value there.
 fn spread_over(knots: &[Knot], parts: &[std::ops::Range<usize>]) -> Vec<[f64; 2]> {
-    let slope =
-        |i: usize, j: usize| (knots[j].gas_units - knots[i].gas_units) / (knots[j].taken - knots[i].taken);
+    let slope = |i: usize, j: usize| (knots[j].gas_units - knots[i].gas_units) / (knots[j].taken - knots[i].taken);
     let (mut steepest, mut here) = (0.0_f64, knots[0].gas_units);
     let mut spread = Vec::with_capacity(knots.len());
     for part in parts {
