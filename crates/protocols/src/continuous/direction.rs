@@ -421,7 +421,8 @@ const NEAR_SHARE: f64 = 0.05;
 /// Spreads the gas of passed ends over the whole curve. Returns the slopes and hulls for [`GasSpread::Near`].
 fn spread_gas(knots: &mut [Knot]) -> Vec<[f64; 2]> {
     let last = knots.len() - 1;
-    for (at, [slope, hull]) in spread_over(knots, &[0..last]).into_iter().enumerate() {
+    let whole = 0..last;
+    for (at, [slope, hull]) in spread_over(knots, std::slice::from_ref(&whole)).into_iter().enumerate() {
         (knots[at].gas_slope, knots[at].gas_hull) = (slope, hull);
     }
     if knots[last].gas_units == 0.0 {
