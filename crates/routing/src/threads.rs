@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Threads besides those that call the solver. They stay, because a new thread would spend a millisecond on memory.
-static HELPERS: OnceLock<Helpers> = OnceLock::new();
+/// Threads besides those that call the solver; `None` if there are none. They stay, because a new thread would spend a
+/// millisecond on memory.
+static HELPERS: OnceLock<Option<Helpers>> = OnceLock::new();
 
 /// Threads that are solving.
 static BUSY: AtomicUsize = AtomicUsize::new(0);
@@ -20,14 +21,21 @@ struct Helpers {
     most: usize,
 }
 
-/// Lets a solve use a second thread while fewer than so many threads of this process solve. Without this call every
-/// solve runs on the thread that called it. The first call decides for the whole process.
-pub fn use_threads(most: usize) {
-    let named = |at| format!("solve-helper-{at}");
-    let pool = ThreadPoolBuilder::new().num_threads(most.saturating_sub(1)).thread_name(named);
-    if let Some(pool) = Some(pool).filter(|_| most > 1).and_then(|pool| pool.build().ok()) {
-        HELPERS.get_or_init(|| Helpers { pool, most });
+impl Helpers {
+    /// Starts all but one of so many threads; `None` if the system has no more.
+    fn start(most: usize) -> Option<Self> {
+        let named = |at| format!("solve-helper-{at}");
+        let pool = ThreadPoolBuilder::new().num_threads(most.saturating_sub(1)).thread_name(named);
+        // A pool of no threads would take as many as there are cores.
+        Some(Self { pool: Some(pool).filter(|_| most > 1)?.build().ok()?, most })
     }
+}
+
+/// Lets a solve use a second thread while fewer than so many threads of this process solve. Without this call every
+/// solve runs on the thread that called it. The first call decides for the whole process. Returns whether there is a
+/// second thread.
+pub fn use_threads(most: usize) -> bool {
+    HELPERS.get_or_init(|| Helpers::start(most)).is_some()
 }
 
 /// Counts a thread as busy for as long as it lives.
@@ -62,7 +70,7 @@ pub(crate) struct Helper<'a> {
 impl Helper<'_> {
     /// Returns a thread that is free, if there is one.
     pub(crate) fn free() -> Option<Self> {
-        let helpers = HELPERS.get()?;
+        let helpers = HELPERS.get()?.as_ref()?;
         Some(Self { pool: &helpers.pool, _busy: Busy::another(helpers.most)? })
     }
 
@@ -122,7 +130,7 @@ mod tests {
         };
         let alone = solutions();
         assert!(Helper::free().is_none(), "nobody allowed a second thread");
-        use_threads(64);
+        assert!(use_threads(64));
         assert_eq!(solutions(), alone);
         let here = std::thread::current().id();
         let thread = || std::thread::current().id();

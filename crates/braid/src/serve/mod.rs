@@ -104,7 +104,9 @@ async fn start(args: &Args, connections: ConnectionLimits) -> Result<Started> {
     let running = source.start(&args.source).await?;
     let feed = Arc::new(MarketFeed::new(running.status()));
     let config = args.config(connections);
-    braid_routing::use_threads(config.solve_threads);
+    if !braid_routing::use_threads(config.solve_threads) && config.solve_threads > 1 {
+        tracing::warn!("no more threads can be started: long quotes take longer; raise the limit of processes");
+    }
     let app = App::new(Parts {
         config,
         clock: Arc::new(SystemClock),

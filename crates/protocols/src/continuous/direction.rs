@@ -3,6 +3,8 @@
 //! On a segment with liquidity `L` the marginal rate is `γ·z²`, where `z` is the square root of the rate before the fee
 //! and `γ = 1 − fee`. While `z` falls from `z₀`, the pool takes `L·(1/z − 1/z₀)/γ` and pays `L·(z₀ − z)`.
 
+use std::sync::OnceLock;
+
 /// A stretch of constant liquidity, as a pool describes it: its liquidity, and the root rate at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
@@ -70,8 +72,18 @@ pub struct Direction {
     reject_out: f64,
     depth: f64,
     knots: Box<[Knot]>,
-    /// The gas slope and hull of each knot if gas is spread near the first rate; empty if that makes no difference.
-    near: Box<[[f64; 2]]>,
+    near: Near,
+}
+
+/// The knots with gas spread as [`GasSpread::Near`] says, from when they are first needed: few searches do.
+#[derive(Clone, Debug, Default)]
+struct Near(OnceLock<Box<[Knot]>>);
+
+impl PartialEq for Near {
+    /// Returns true, because these knots follow from the others.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Direction {
@@ -95,7 +107,8 @@ impl Direction {
         if !(sound && taken.is_finite() && paid.is_finite() && gamma > 0.0 && gamma <= 1.0) {
             return None;
         }
-        let near = spread_gas(&mut knots);
+        let whole = 0..knots.len() - 1;
+        spread_gas(&mut knots, std::slice::from_ref(&whole));
         // the spot rate is that of the first stretch with liquidity: no smaller amount gets a better rate
         let first = knots.iter().find(|knot| knot.liquidity > 0.0)?;
         let root = first.root;
@@ -106,7 +119,7 @@ impl Direction {
             reject_out: (gamma * root / widest).sqrt(),
             depth: first.liquidity * root,
             knots: knots.into_boxed_slice(),
-            near: near.into_boxed_slice(),
+            near: Near::default(),
         })
     }
 
@@ -214,7 +227,7 @@ impl Direction {
     /// moves continuously with the prices.
     #[inline]
     pub fn best_trade(&self, price_in: f64, price_out: f64, cap: f64, gas_price: f64) -> Option<Trade> {
-        self.best_trade_with(price_in, price_out, cap, gas_price, |knot| [knot.1.gas_slope, knot.1.gas_hull])
+        self.best_trade_along(&self.knots, price_in, price_out, cap, gas_price)
     }
 
     /// Returns the best trade as [`Direction::best_trade`] does, with gas spread in the given way.
@@ -227,47 +240,46 @@ impl Direction {
         gas_price: f64,
         spread: GasSpread,
     ) -> Option<Trade> {
-        if spread == GasSpread::Whole || self.near.is_empty() {
-            return self.best_trade(price_in, price_out, cap, gas_price);
-        }
-        self.best_trade_with(price_in, price_out, cap, gas_price, |(at, _)| self.near[at])
+        let knots = match spread {
+            GasSpread::Near if self.last().gas_units > 0.0 => self.near.0.get_or_init(|| near(&self.knots)),
+            _ => &self.knots,
+        };
+        self.best_trade_along(knots, price_in, price_out, cap, gas_price)
     }
 
-    /// Returns the best trade where `spread` gives the gas slope and the gas hull of a knot.
     #[inline]
-    fn best_trade_with(
+    fn best_trade_along(
         &self,
+        knots: &[Knot],
         price_in: f64,
         price_out: f64,
         cap: f64,
         gas_price: f64,
-        spread: impl Fn((usize, &Knot)) -> [f64; 2],
     ) -> Option<Trade> {
         if price_in >= self.spot * price_out {
             return None;
         }
         let per_square = 1.0 / (self.gamma * price_out);
-        let end = self.knots.len() - 1;
+        let end = knots.len() - 1;
         let charge = gas_price * self.gamma;
         let mut square = price_in * per_square;
         // roots fall: with gas at no cost, find the end of a long chain by bisection
         let mut k = if gas_price == 0.0 && end > FEW_KNOTS {
-            self.knots[1..end].partition_point(|next| next.root * next.root >= square)
+            knots[1..end].partition_point(|next| next.root * next.root >= square)
         } else {
             0
         };
         while k < end {
-            square = (price_in + charge * spread((k, &self.knots[k]))[0]) * per_square;
-            let next = self.knots[k + 1].root;
+            square = (price_in + charge * knots[k].gas_slope) * per_square;
+            let next = knots[k + 1].root;
             if next * next < square {
                 break;
             }
             k += 1;
         }
-        let knot = &self.knots[k];
+        let knot = &knots[k];
         let (mut taken, mut paid, mut slope) = (knot.taken, knot.paid, 0.0);
-        let [gas_slope, gas_hull] = spread((k, knot));
-        let mut gas_units = if gas_price > 0.0 { gas_hull } else { knot.gas_units };
+        let mut gas_units = if gas_price > 0.0 { knot.gas_hull } else { knot.gas_units };
         if k < end {
             let root = square.sqrt();
             if root < knot.root && knot.liquidity > 0.0 {
@@ -277,7 +289,7 @@ impl Direction {
                 paid += fall;
                 slope = 0.5 * knot.liquidity / root / self.gamma * price_in * per_square / square;
                 if gas_price > 0.0 {
-                    gas_units += more * gas_slope;
+                    gas_units += more * knot.gas_slope;
                 }
             }
         }
@@ -418,27 +430,23 @@ pub(crate) fn fall_of_inverse(root: f64, end: f64) -> f64 {
 /// paid less; with 0.01 as many (`docs/internals/bench.md`).
 const NEAR_SHARE: f64 = 0.05;
 
-/// Spreads the gas of passed ends over the whole curve. Returns the slopes and hulls for [`GasSpread::Near`].
-fn spread_gas(knots: &mut [Knot]) -> Vec<[f64; 2]> {
+/// Returns the knots with gas spread over the near part first.
+fn near(knots: &[Knot]) -> Box<[Knot]> {
+    let mut knots: Box<[Knot]> = knots.into();
     let last = knots.len() - 1;
-    let whole = 0..last;
-    for (at, [slope, hull]) in spread_over(knots, std::slice::from_ref(&whole)).into_iter().enumerate() {
-        (knots[at].gas_slope, knots[at].gas_hull) = (slope, hull);
-    }
-    if knots[last].gas_units == 0.0 {
-        return Vec::new();
-    }
     let start = knots.iter().find(|knot| knot.liquidity > 0.0).map_or(0.0, |knot| knot.root);
     let near = knots.iter().rposition(|knot| knot.root >= NEAR_SHARE * start).unwrap_or(0);
-    if near == last { Vec::new() } else { spread_over(knots, &[0..near, near..last]) }
+    spread_gas(&mut knots, &[0..near, near..last]);
+    knots
 }
 
-/// Computes the lower convex hull of (input taken, gas of passed ends) over each part of the knots, and lets it rise no
-/// slower in one part than in the part before. Returns its slope after each knot and its value there.
-fn spread_over(knots: &[Knot], parts: &[std::ops::Range<usize>]) -> Vec<[f64; 2]> {
-    let slope = |i: usize, j: usize| (knots[j].gas_units - knots[i].gas_units) / (knots[j].taken - knots[i].taken);
+/// Spreads the gas of passed ends over the input, so that it is a convex cost: along the lower convex hull of (input
+/// taken, gas) over each part of the knots. It rises no slower in one part than in the part before.
+fn spread_gas(knots: &mut [Knot], parts: &[std::ops::Range<usize>]) {
+    let slope = |knots: &[Knot], i: usize, j: usize| {
+        (knots[j].gas_units - knots[i].gas_units) / (knots[j].taken - knots[i].taken)
+    };
     let (mut steepest, mut here) = (0.0_f64, knots[0].gas_units);
-    let mut spread = Vec::with_capacity(knots.len());
     for part in parts {
         let mut hull = vec![part.start];
         for k in part.start + 1..=part.end {
@@ -446,7 +454,7 @@ fn spread_over(knots: &[Knot], parts: &[std::ops::Range<usize>]) -> Vec<[f64; 2]
                 continue;
             }
             while let [.., i, j] = hull[..] {
-                if slope(j, k) > slope(i, j) {
+                if slope(knots, j, k) > slope(knots, i, j) {
                     break;
                 }
                 hull.pop();
@@ -458,13 +466,14 @@ fn spread_over(knots: &[Knot], parts: &[std::ops::Range<usize>]) -> Vec<[f64; 2]
             while h + 1 < hull.len() && hull[h + 1] <= k {
                 h += 1;
             }
-            steepest = steepest.max(hull.get(h + 1).map_or(0.0, |next| slope(hull[h], *next)));
-            spread.push([steepest, here]);
+            steepest = steepest.max(hull.get(h + 1).map_or(0.0, |next| slope(knots, hull[h], *next)));
+            (knots[k].gas_slope, knots[k].gas_hull) = (steepest, here);
             here += steepest * (knots[k + 1].taken - knots[k].taken);
         }
     }
-    spread.push([0.0, here]);
-    spread
+    if let Some(last) = knots.last_mut() {
+        (last.gas_slope, last.gas_hull) = (0.0, here);
+    }
 }
 
 #[cfg(test)]
