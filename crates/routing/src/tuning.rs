@@ -452,6 +452,12 @@ impl Tuning {
     pub(crate) const ETHER_LEFT_SHARE: f64 = 1e-6;
     /// Assumed costs of the most gas that a route may use, as shares of the trade, after a route used more. No record.
     pub(crate) const DEARER_GAS_SHARES: [f64; 3] = [1e-3, 1e-2, 1e-1];
+    /// The same for the search that charges the gas of range ends where they are, and how often the last step from a cost
+    /// that was too low to one that was high enough is halved. With three costs up to 0.1 and no halving, 53 of 370 large
+    /// trades and drains paid less than with four and 3 halvings, some a small part; none paid more. A fifth cost improved
+    /// one of these by 59%, 6 halvings 33 of them by up to 5%.
+    pub(crate) const NEAR_GAS_SHARES: [f64; 5] = [1e-3, 1e-2, 1e-1, 1.0, 10.0];
+    pub(crate) const NEAR_GAS_HALVINGS: usize = 6;
     /// Gap above which pools are stopped short of the last tick that they cross, the least share of its amount that a
     /// pool then keeps, and how many pools are tried. No record.
     pub(crate) const TICK_GAP: f64 = 1e-6;

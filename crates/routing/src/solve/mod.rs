@@ -110,15 +110,8 @@ struct Solver<'a> {
     too_much_gas: Cell<bool>,
     /// The least dual of a pair over all open pools: it limits what one path may pay for a share.
     tightest: Cell<Option<Tightest>>,
-    /// What the first split of a pair ended with.
-    searched: RefCell<Option<Arc<Searched>>>,
-}
-
-/// The tokens of a search for a flow, and prices of all tokens at its end.
-#[derive(Clone, Debug)]
-struct Searched {
-    tokens: Vec<u32>,
-    price: Vec<f64>,
+    /// The tokens that the first split of a pair ended with, and their prices; empty if it ended before its search.
+    searched: RefCell<Vec<(u32, f64)>>,
 }
 
 fn better_of(one: Option<Candidate>, other: Option<Candidate>) -> Option<Candidate> {
@@ -146,7 +139,7 @@ impl<'a> Solver<'a> {
             is_below_gas: false,
             too_much_gas: Cell::new(false),
             tightest: Cell::new(None),
-            searched: RefCell::new(None),
+            searched: RefCell::default(),
         }
     }
 
@@ -176,7 +169,7 @@ impl<'a> Solver<'a> {
         let split = self.split(&self.problem, best);
         self.tightest.set(split.tightest(&self.problem));
         if self.problem.is_pair() {
-            self.searched.replace(split.searched().map(Arc::new));
+            self.searched.replace(split.searched());
         }
         self.offer_missed_path(best);
         let (bound, task) = self.narrowed(split, best.as_ref());
@@ -190,30 +183,28 @@ impl<'a> Solver<'a> {
     /// better. Does both at once if a thread is free: what is then found for nothing is dropped, so that the answer is
     /// the same.
     fn narrow_and_try_others(&self, task: LayeredTask<'a>, bound: f64, best: &mut Option<Candidate>) -> f64 {
-        let is_open = |narrowed: f64, known: Option<&Candidate>| {
-            known.is_none_or(|found| narrowed - found.net > Tuning::REFINED_GAP * narrowed.abs())
-        };
-        let (known, saver) = (best.clone(), self.too_much_gas.get().then(|| self.twin()));
+        let (known, net) = (best.clone(), best.as_ref().map(|found| found.net));
+        let is_open = move |narrowed: f64| net.is_none_or(|net| narrowed - net > Tuning::REFINED_GAP * narrowed.abs());
+        let saver = self.too_much_gas.get().then(|| self.twin());
         let saves = saver.is_none();
         let narrow = move || {
             let narrowed = task.run();
-            let is_open = is_open(narrowed, known.as_ref());
             // Where even this bound says nothing, a search that saves gas has to start from what the others find.
-            let saver = saver.filter(|saver| is_open && !saver.is_lost(narrowed, known.as_ref()));
-            (narrowed, is_open, saver.map(|saver| saver.save_gas(narrowed, known)))
+            let saver = saver.filter(|saver| is_open(narrowed) && !saver.is_lost(narrowed, known.as_ref()));
+            (narrowed, saver.map(|saver| saver.save_gas(narrowed, known)))
         };
         let mut tried = best.clone();
         let narrowed = if let Some(helper) = Helper::free() {
             helper.both(narrow, || self.try_others(bound, &mut tried, saves)).0
         } else {
             let narrowed = narrow();
-            if narrowed.1 {
+            if is_open(narrowed.0) {
                 self.try_others(bound, &mut tried, saves);
             }
             Some(narrowed)
         };
-        let Some((narrowed, is_open, saved)) = narrowed else { return bound };
-        if is_open {
+        let Some((narrowed, saved)) = narrowed else { return bound };
+        if is_open(narrowed) {
             *best = match saved {
                 Some(saved) => better_of(tried, saved),
                 None if saves => tried,

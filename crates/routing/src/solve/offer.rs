@@ -2,7 +2,7 @@
 
 use braid_protocols::continuous::GasSpread;
 
-use super::Solver;
+use super::{Solver, better_of};
 use crate::MAX_ROUTE_GAS_UNITS;
 use crate::exact::candidate::{Candidate, best_run, completed, with_leftovers};
 use crate::exact::mend::shift;
@@ -51,23 +51,40 @@ impl Solver<'_> {
     ///
     /// First among the tokens that the first split ended with, with the gas of range ends charged where they are. In a
     /// large market nothing more is tried unless the bound says nothing.
-    pub(super) fn save_gas(&self, bound: f64, mut best: Option<Candidate>) -> Option<Candidate> {
-        for dear in dearer(&self.problem, bound) {
+    pub(super) fn save_gas(&self, bound: f64, best: Option<Candidate>) -> Option<Candidate> {
+        let near = self.save_near_gas(bound, best.clone());
+        if is_large(self.prepared) && !self.is_lost(bound, near.as_ref()) {
+            return near;
+        }
+        let mut far = best;
+        for share in Tuning::DEARER_GAS_SHARES {
+            let dear = dearer(&self.problem, bound, share);
             self.too_much_gas.set(false);
-            self.offer_among(&Problem { gas_spread: GasSpread::Near, ..dear }, bound, &mut best);
+            self.offer_paths(&dear, &mut far);
+            self.split(&dear, &mut far);
             if !self.too_much_gas.get() {
                 break;
             }
         }
-        if is_large(self.prepared) && !self.is_lost(bound, best.as_ref()) {
-            return best;
-        }
-        for dear in dearer(&self.problem, bound) {
+        better_of(near, far)
+    }
+
+    /// Finds about the lowest price of gas at which a route stays within the limit, and returns the best route on the
+    /// way there, at first `best`: a higher price leaves gas unused.
+    fn save_near_gas(&self, bound: f64, mut best: Option<Candidate>) -> Option<Candidate> {
+        let mut is_within = |share: f64| {
             self.too_much_gas.set(false);
-            self.offer_paths(&dear, &mut best);
-            self.split(&dear, &mut best);
-            if !self.too_much_gas.get() {
-                break;
+            let near = Problem { gas_spread: GasSpread::Near, ..dearer(&self.problem, bound, share) };
+            self.offer_among(&near, bound, &mut best);
+            !self.too_much_gas.get()
+        };
+        let shares = Tuning::NEAR_GAS_SHARES;
+        let first = shares.into_iter().position(&mut is_within);
+        if let Some(at) = first.filter(|at| *at > 0) {
+            let (mut low, mut high) = (shares[at - 1], shares[at]);
+            for _ in 0..Tuning::NEAR_GAS_HALVINGS {
+                let middle = (low * high).sqrt();
+                *if is_within(middle) { &mut high } else { &mut low } = middle;
             }
         }
         best
@@ -125,12 +142,10 @@ impl Solver<'_> {
     }
 }
 
-/// Returns the problem with higher and higher gas prices. Bounds on it do not hold for the problem itself, and are not
-/// recorded.
-fn dearer<'p>(problem: &Problem<'p>, bound: f64) -> impl Iterator<Item = Problem<'p>> {
-    Tuning::DEARER_GAS_SHARES.into_iter().map(move |share| {
-        #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
-        let dear = share * bound.max(0.0) / MAX_ROUTE_GAS_UNITS as f64;
-        Problem { gas_price: problem.gas_price.max(dear), recorder: None, ..problem.clone() }
-    })
+/// Returns the problem with gas so expensive that the most of it that a route may use costs a share of the trade. Bounds
+/// on it do not hold for the problem itself, and are not recorded.
+fn dearer<'p>(problem: &Problem<'p>, bound: f64, share: f64) -> Problem<'p> {
+    #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
+    let dear = share * bound.max(0.0) / MAX_ROUTE_GAS_UNITS as f64;
+    Problem { gas_price: problem.gas_price.max(dear), recorder: None, ..problem.clone() }
 }

@@ -1,7 +1,7 @@
 //! The split of one amount over many pools, and the bound that goes with it.
 
 use super::layered::{self, LayeredTask};
-use super::{Searched, Solver, Tightest};
+use super::{Solver, Tightest};
 use crate::bound::dual_prices::DualPrices;
 use crate::bound::few::{self, Worth};
 use crate::bound::{evaluate, passing};
@@ -34,11 +34,11 @@ pub(super) struct Rest<'p> {
 }
 
 impl Split<'_> {
-    /// Returns the tokens that the search ended with, and prices of all tokens there.
-    pub(super) fn searched(&self) -> Option<Searched> {
-        let rest = self.rest.as_ref()?;
-        let (dual, dual_prices) = &rest.tightest;
-        dual.is_finite().then(|| Searched { tokens: rest.tokens.clone(), price: dual_prices.price.clone() })
+    /// Returns the tokens that the search ended with, with their prices where the dual was least.
+    pub(super) fn searched(&self) -> Vec<(u32, f64)> {
+        let Some(Rest { tokens, tightest: (dual, dual_prices), .. }) = &self.rest else { return Vec::new() };
+        let priced = tokens.iter().filter(|_| dual.is_finite());
+        priced.map(|token| (*token, dual_prices.price[*token as usize])).collect()
     }
 
     /// Returns the least dual over a pair's pools, if there is one.
@@ -192,10 +192,14 @@ impl<'a> Solver<'a> {
     /// one.
     pub(super) fn offer_among(&self, problem: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) -> bool {
         let searched = self.searched.borrow();
-        let Some(Searched { tokens, price }) = searched.as_deref() else { return false };
+        if searched.is_empty() {
+            return false;
+        }
+        let mut start = vec![0.0; self.potentials.worth.len()];
+        searched.iter().for_each(|(token, price)| start[*token as usize] = *price);
         let incumbent = self.flows_of(best.as_ref());
-        let mut search = self.search(problem, &self.potentials, &[], price, bound);
-        for flows in search.among(tokens.iter().copied(), &incumbent) {
+        let tokens = searched.iter().map(|(token, _)| *token);
+        for flows in self.search(problem, &self.potentials, &[], &start, bound).among(tokens, &incumbent) {
             self.offer(best, &flows);
         }
         true

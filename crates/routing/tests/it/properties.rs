@@ -271,6 +271,42 @@ fn a_route_never_needs_more_gas_than_a_transaction_may_use() {
     }
 }
 
+/// Returns a V3 pool with a range end every sixty ticks, at each of which liquidity falls or rises a little, and little
+/// liquidity beyond, down to a rate of almost zero.
+fn stepped(at: usize, steps: i32, per_step: i128) -> Pool {
+    let sketch = Sketch { coins: (0, 1), depth: 1.0, tilt: 1.0, concentrated: true, fee: 3000 };
+    let mut pool = pool(at, &sketch);
+    if let PoolState::UniswapV3(state) = &mut pool.state {
+        let wide = per_step / 10;
+        let tick = |index, net: i128| braid_protocols::uniswap_v3::Tick::new(index, net, net.unsigned_abs()).unwrap();
+        let edges = (-steps..=steps).filter(|k| *k != 0);
+        let mut ticks: Vec<_> = edges.map(|k| tick(k * 60, -per_step * i128::from(k.signum()))).collect();
+        ticks.extend([tick(-887_220, wide), tick(887_220, -wide)]);
+        ticks.sort_by_key(|tick| tick.index);
+        state.liquidity = (i128::from(steps) * per_step + wide) as u128;
+        state.ticks = ticks.into();
+    }
+    pool
+}
+
+#[test]
+fn a_trade_over_many_ticks_is_split_as_far_as_the_gas_of_a_transaction_goes() {
+    let plain = Sketch { coins: (0, 1), depth: 4e3, tilt: 1.0, concentrated: false, fee: 3000 };
+    let empty = market(2, &[]);
+    let pools =
+        (0..12).map(|at| stepped(at, 60, 400_000_000_000_000_000_000)).chain((12..16).map(|at| pool(at, &plain)));
+    let state = empty.next(block(), Arc::clone(empty.tokens()), pools).unwrap();
+    let prepared = Prepared::new(Arc::new(state));
+    // The whole first amount crosses as many ticks as the gas allows; more than that goes to the plain pools, at a loss.
+    for (ether, most_bps) in [(12e3, 0.01), (16e3, 150.0), (20e3, 800.0)] {
+        let request = request(token(0), U256::from(ether * 1e18), token(1), GWEI / 10);
+        let solution = solve(&prepared, &request).unwrap();
+        let (gas_units, gap_bps) = (solution.route.gas_units(), solution.certificate.unwrap().gap_bps);
+        assert!(gas_units <= MAX_ROUTE_GAS_UNITS, "{gas_units} gas units for {ether} ether");
+        assert!(gap_bps < most_bps, "{ether} ether is {gap_bps} basis points below the bound");
+    }
+}
+
 #[test]
 fn a_pool_stops_short_of_a_tick_that_costs_more_than_it_earns() {
     // A pool in which every interval of sixty ticks has different liquidity, so that each crossing costs gas, next to a
