@@ -240,10 +240,16 @@ impl Direction {
         gas_price: f64,
         spread: GasSpread,
     ) -> Option<Trade> {
-        let knots = match spread {
-            GasSpread::Near if self.last().gas_units > 0.0 => self.near.0.get_or_init(|| near(&self.knots)),
-            _ => &self.knots,
-        };
+        if spread == GasSpread::Near && self.last().gas_units > 0.0 {
+            return self.best_trade_near(price_in, price_out, cap, gas_price);
+        }
+        self.best_trade(price_in, price_out, cap, gas_price)
+    }
+
+    /// Kept out of the way of the searches that spread gas over the whole curve: these are nearly all.
+    #[cold]
+    fn best_trade_near(&self, price_in: f64, price_out: f64, cap: f64, gas_price: f64) -> Option<Trade> {
+        let knots = self.near.0.get_or_init(|| near(&self.knots));
         self.best_trade_along(knots, price_in, price_out, cap, gas_price)
     }
 

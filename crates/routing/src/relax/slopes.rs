@@ -84,7 +84,8 @@ struct ValueTrade {
     is_forced: bool,
 }
 
-#[inline]
+// Inlined always: the compiler would not, and a solve would take 5% more instructions.
+#[inline(always)]
 fn trade(sub: &Subproblem<'_>, member: &Member<'_>, prices: &[f64], stage: Stage) -> Option<ValueTrade> {
     let side = member.side(prices)?;
     let (from, to) = (member.ends[side] as usize, member.ends[1 - side] as usize);
