@@ -64,14 +64,14 @@ impl Drop for Busy {
 /// A thread that is free, and counted as busy from now on.
 pub(crate) struct Helper<'a> {
     pool: &'a ThreadPool,
-    _busy: Busy,
+    busy: Busy,
 }
 
 impl Helper<'_> {
     /// Returns a thread that is free, if there is one.
     pub(crate) fn free() -> Option<Self> {
         let helpers = HELPERS.get()?.as_ref()?;
-        Some(Self { pool: &helpers.pool, _busy: Busy::another(helpers.most)? })
+        Some(Self { pool: &helpers.pool, busy: Busy::another(helpers.most)? })
     }
 
     /// Runs both, the first on that thread. Its result is always there: a panic in it is passed on.
@@ -80,9 +80,12 @@ impl Helper<'_> {
         first: impl FnOnce() -> A + Send,
         second: impl FnOnce() -> B,
     ) -> (Option<A>, B) {
-        let mut done = None;
-        let second = self.pool.in_place_scope(|scope| {
-            scope.spawn(|_| done = Some(first()));
+        let (mut done, Self { pool, busy }) = (None, self);
+        let second = pool.in_place_scope(|scope| {
+            scope.spawn(|_| {
+                done = Some(first());
+                drop(busy);
+            });
             second()
         });
         (done, second)

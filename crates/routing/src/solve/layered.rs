@@ -3,6 +3,7 @@
 use crate::bound::layers::Layers;
 use crate::problem::{Flow, Problem};
 use crate::relax::LayerSearch;
+use crate::tuning::Tuning;
 
 /// A bound that is still to be computed: everything that it needs, as of when the solver decided to compute it.
 pub(super) struct LayeredTask<'p> {
@@ -10,7 +11,8 @@ pub(super) struct LayeredTask<'p> {
     pub(super) alive: Vec<bool>,
     pub(super) caps: Vec<f64>,
     pub(super) price: Vec<f64>,
-    pub(super) incumbent: Vec<Flow>,
+    /// The first tokens to have prices of their own.
+    pub(super) tokens: Vec<u32>,
     /// Value of the incumbent.
     pub(super) net: f64,
     /// The bound so far.
@@ -20,22 +22,43 @@ pub(super) struct LayeredTask<'p> {
 impl LayeredTask<'_> {
     /// Computes the bound.
     pub(super) fn run(self) -> f64 {
-        bound(&self.problem, &self.alive, &self.caps, &self.price, &self.incumbent, [self.net, self.bound])
+        bound(&self.problem, &self.alive, &self.caps, &self.price, &self.tokens, [self.net, self.bound])
     }
 }
 
-/// Computes the least bound of a pair by remaining pools, starting from the tokens of the incumbent and their prices.
+/// Computes the least bound of a pair by remaining pools, starting from some tokens and their prices.
 pub(super) fn bound(
     problem: &Problem<'_>,
     alive: &[bool],
     caps: &[f64],
     price: &[f64],
-    incumbent: &[Flow],
+    tokens: &[u32],
     [net, bound]: [f64; 2],
 ) -> f64 {
     let layers = Layers::new(problem, alive, caps);
-    let mut tokens: Vec<u32> = incumbent.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+    LayerSearch::new(layers, bound.max(problem.gas_price), net).bound(tokens, price).min(bound)
+}
+
+/// Returns the tokens of a flow.
+pub(super) fn tokens_of(flows: &[Flow]) -> Vec<u32> {
+    let mut tokens: Vec<u32> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
     tokens.sort_unstable();
     tokens.dedup();
-    LayerSearch::new(layers, bound.max(problem.gas_price), net).bound(&tokens, price).min(bound)
+    tokens
+}
+
+/// Returns the tokens of the incumbent, and of the others the few whose pools earn most at the prices of the dual, which
+/// `earning` lists: most of these get prices of their own anyway, a round later.
+pub(super) fn first_tokens(problem: &Problem<'_>, incumbent: &[Flow], mut earning: Vec<(f64, u32)>) -> Vec<u32> {
+    let mut tokens = tokens_of(incumbent);
+    let most = tokens.len() + Tuning::LAYER_FIRST_TOKENS;
+    earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    for token in earning.into_iter().flat_map(|(_, pair)| problem.prepared.graph().ends(pair)) {
+        let is_end = [problem.source, problem.target].contains(&(token as usize));
+        if tokens.len() < most && !is_end && !tokens.contains(&token) {
+            tokens.push(token);
+        }
+    }
+    tokens.sort_unstable();
+    tokens
 }

@@ -12,6 +12,7 @@ mod first;
 mod held;
 mod layered;
 mod offer;
+mod save_gas;
 mod simpler;
 mod split;
 
@@ -108,6 +109,8 @@ struct Solver<'a> {
     is_below_gas: bool,
     /// Whether a flow was rejected because its route would use more gas than a transaction may.
     too_much_gas: Cell<bool>,
+    /// Whether the route of a flow stayed within that.
+    enough_gas: Cell<bool>,
     /// The least dual of a pair over all open pools: it limits what one path may pay for a share.
     tightest: Cell<Option<Tightest>>,
     /// The tokens that the first split of a pair ended with, and their prices; empty if it ended before its search.
@@ -119,6 +122,15 @@ fn better_of(one: Option<Candidate>, other: Option<Candidate>) -> Option<Candida
         (Some(one), Some(other)) => Some(if other.net > one.net { other } else { one }),
         (one, other) => one.or(other),
     }
+}
+
+fn net_of(best: Option<&Candidate>) -> Option<f64> {
+    best.map(|found| found.net)
+}
+
+/// Returns whether a route may be better than one of value `net` by more than a negligible share.
+fn is_open(bound: f64, net: Option<f64>) -> bool {
+    net.is_none_or(|net| bound - net > Tuning::REFINED_GAP * bound.abs())
 }
 
 /// The least dual known, and the price of the input there.
@@ -138,6 +150,7 @@ impl<'a> Solver<'a> {
             potentials,
             is_below_gas: false,
             too_much_gas: Cell::new(false),
+            enough_gas: Cell::new(false),
             tightest: Cell::new(None),
             searched: RefCell::default(),
         }
@@ -150,7 +163,10 @@ impl<'a> Solver<'a> {
         if let Some(task) = task {
             bound = self.narrow_and_try_others(task, bound, &mut best);
         } else {
-            bound = self.try_others(bound, &mut best, true);
+            bound = self.try_others(bound, &mut best);
+        }
+        if self.too_much_gas.get() && is_open(bound, net_of(best.as_ref())) {
+            best = self.save_gas(bound, best);
         }
         self.simplify(&mut best);
         let Some(found) = best else { return Err(self.why_nothing()) };
@@ -183,40 +199,28 @@ impl<'a> Solver<'a> {
     /// better. Does both at once if a thread is free: what is then found for nothing is dropped, so that the answer is
     /// the same.
     fn narrow_and_try_others(&self, task: LayeredTask<'a>, bound: f64, best: &mut Option<Candidate>) -> f64 {
-        let (known, net) = (best.clone(), best.as_ref().map(|found| found.net));
-        let is_open = move |narrowed: f64| net.is_none_or(|net| narrowed - net > Tuning::REFINED_GAP * narrowed.abs());
-        let saver = self.too_much_gas.get().then(|| self.twin());
-        let saves = saver.is_none();
-        let narrow = move || {
-            let narrowed = task.run();
-            // Where even this bound says nothing, a search that saves gas has to start from what the others find.
-            let saver = saver.filter(|saver| is_open(narrowed) && !saver.is_lost(narrowed, known.as_ref()));
-            (narrowed, saver.map(|saver| saver.save_gas(narrowed, known)))
+        let (net, twin, mut tried) = (net_of(best.as_ref()), self.twin(), best.clone());
+        let others = move || {
+            twin.try_others(bound, &mut tried);
+            (tried, twin.too_much_gas.get())
         };
-        let mut tried = best.clone();
-        let narrowed = if let Some(helper) = Helper::free() {
-            helper.both(narrow, || self.try_others(bound, &mut tried, saves)).0
+        let (narrowed, tried) = if let Some(helper) = Helper::free() {
+            let (tried, narrowed) = helper.both(others, || task.run());
+            (narrowed, tried)
         } else {
-            let narrowed = narrow();
-            if is_open(narrowed.0) {
-                self.try_others(bound, &mut tried, saves);
-            }
-            Some(narrowed)
+            let narrowed = task.run();
+            (narrowed, is_open(narrowed, net).then(others))
         };
-        let Some((narrowed, saved)) = narrowed else { return bound };
-        if is_open(narrowed) {
-            *best = match saved {
-                Some(saved) => better_of(tried, saved),
-                None if saves => tried,
-                None => self.save_gas(narrowed, tried),
-            };
+        if let Some((tried, too_much_gas)) = tried.filter(|_| is_open(narrowed, net)) {
+            *best = tried;
+            self.too_much_gas.set(too_much_gas);
         }
         narrowed
     }
 
-    /// Tries other ways to find a route, as far as the bound says that there may be a better one; ways to save gas only
-    /// if `saves` is set. Returns the bound, which a second split of a basket may have narrowed.
-    fn try_others(&self, bound: f64, best: &mut Option<Candidate>, saves: bool) -> f64 {
+    /// Tries other ways to find a route, as far as the bound says that there may be a better one. Returns the bound, which
+    /// a second split of a basket may have narrowed.
+    fn try_others(&self, bound: f64, best: &mut Option<Candidate>) -> f64 {
         let mut bound = bound;
         if self.is_far(bound, best.as_ref()) && self.offer_parts(best) && !self.problem.is_pair() {
             bound = self.split_all(best).0;
@@ -228,9 +232,6 @@ impl<'a> Solver<'a> {
         }
         if self.problem.is_pair() {
             self.offer_last(bound, best);
-        }
-        if saves && self.too_much_gas.get() {
-            *best = self.save_gas(bound, best.take());
         }
         bound
     }
@@ -244,6 +245,7 @@ impl<'a> Solver<'a> {
             potentials: Arc::clone(&self.potentials),
             is_below_gas: self.is_below_gas,
             too_much_gas: self.too_much_gas.clone(),
+            enough_gas: self.enough_gas.clone(),
             tightest: self.tightest.clone(),
             searched: self.searched.clone(),
         }

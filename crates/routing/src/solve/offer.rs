@@ -1,8 +1,6 @@
 //! Runs flows as exact routes within the limits of a transaction, and keeps the best.
 
-use braid_protocols::continuous::GasSpread;
-
-use super::{Solver, better_of};
+use super::Solver;
 use crate::MAX_ROUTE_GAS_UNITS;
 use crate::exact::candidate::{Candidate, best_run, completed, with_leftovers};
 use crate::exact::mend::shift;
@@ -39,55 +37,12 @@ impl Solver<'_> {
             self.too_much_gas.set(true);
             return true;
         }
+        self.enough_gas.set(true);
         let is_short = found.route.steps.len() <= usize::from(self.request.max_steps);
         if is_short && best.as_ref().is_none_or(|known| found.net > known.net) {
             *best = Some(found);
         }
         true
-    }
-
-    /// Searches again as if gas were more expensive, until a route stays within the gas that a transaction may use. Returns
-    /// the best route, at first `best`.
-    ///
-    /// First among the tokens that the first split ended with, with the gas of range ends charged where they are. In a
-    /// large market nothing more is tried unless the bound says nothing.
-    pub(super) fn save_gas(&self, bound: f64, best: Option<Candidate>) -> Option<Candidate> {
-        let near = self.save_near_gas(bound, best.clone());
-        if is_large(self.prepared) && !self.is_lost(bound, near.as_ref()) {
-            return near;
-        }
-        let mut far = best;
-        for share in Tuning::DEARER_GAS_SHARES {
-            let dear = dearer(&self.problem, bound, share);
-            self.too_much_gas.set(false);
-            self.offer_paths(&dear, &mut far);
-            self.split(&dear, &mut far);
-            if !self.too_much_gas.get() {
-                break;
-            }
-        }
-        better_of(near, far)
-    }
-
-    /// Finds about the lowest price of gas at which a route stays within the limit, and returns the best route on the
-    /// way there, at first `best`: a higher price leaves gas unused.
-    fn save_near_gas(&self, bound: f64, mut best: Option<Candidate>) -> Option<Candidate> {
-        let mut is_within = |share: f64| {
-            self.too_much_gas.set(false);
-            let near = Problem { gas_spread: GasSpread::Near, ..dearer(&self.problem, bound, share) };
-            self.offer_among(&near, bound, &mut best);
-            !self.too_much_gas.get()
-        };
-        let shares = Tuning::NEAR_GAS_SHARES;
-        let first = shares.into_iter().position(&mut is_within);
-        if let Some(at) = first.filter(|at| *at > 0) {
-            let (mut low, mut high) = (shares[at - 1], shares[at]);
-            for _ in 0..Tuning::NEAR_GAS_HALVINGS {
-                let middle = (low * high).sqrt();
-                *if is_within(middle) { &mut high } else { &mut low } = middle;
-            }
-        }
-        best
     }
 
     /// Searches again as if a swap cost a share of the trade, if gas costs less and the bound is not close. Without a
@@ -97,7 +52,9 @@ impl Solver<'_> {
         let gas_price = Tuning::NOMINAL_SWAP_SHARE * bound.max(0.0) / Tuning::SWAP_GAS_UNITS;
         let dearer = gas_price - self.problem.gas_price;
         let is_open = best.as_ref().is_none_or(|found| self.is_off(bound, found, Tuning::NOMINAL_GAP));
-        if !is_open || dearer <= 0.0 {
+        // A route that used too much gas asks for a higher price than this: see `save_gas`.
+        let is_left_to_others = is_large(self.prepared) && self.too_much_gas.get();
+        if !is_open || dearer <= 0.0 || is_left_to_others {
             return;
         }
         let problem = Problem { gas_price, recorder: None, ..self.problem.clone() };
@@ -140,12 +97,4 @@ impl Solver<'_> {
     pub(super) fn flows_of(&self, best: Option<&Candidate>) -> Vec<Flow> {
         best.map_or_else(Vec::new, |found| plan::flows_of(self.prepared, &found.route))
     }
-}
-
-/// Returns the problem with gas so expensive that the most of it that a route may use costs a share of the trade. Bounds
-/// on it do not hold for the problem itself, and are not recorded.
-fn dearer<'p>(problem: &Problem<'p>, bound: f64, share: f64) -> Problem<'p> {
-    #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
-    let dear = share * bound.max(0.0) / MAX_ROUTE_GAS_UNITS as f64;
-    Problem { gas_price: problem.gas_price.max(dear), recorder: None, ..problem.clone() }
 }

@@ -233,8 +233,9 @@ impl<'a> Solver<'a> {
         let Split { potentials, rest: Some(rest), .. } = split else { return (bound, None) };
         let Rest { alive, start, newton, tightest: (dual, dual_prices), relaxed, .. } = rest;
         let caps = &potentials.cap;
+        let mut earning = Vec::new();
         if dual.is_finite() && bound - known > Tuning::CLOSE_GAP * bound.abs() {
-            let earning = evaluate::evaluate(problem, &alive, caps, &dual_prices, 0.0).earning;
+            earning = evaluate::evaluate(problem, &alive, caps, &dual_prices, 0.0).earning;
             let passing = passing::passing(problem, &alive, caps, &dual_prices.price, &earning);
             bound = bound.min(dual - passing);
         }
@@ -245,7 +246,10 @@ impl<'a> Solver<'a> {
         let large = is_large(self.prepared);
         let [gap, gap_by_gas] = if large { [Tuning::LAYERED_GAP_OF_LARGE; 2] } else { Tuning::LAYERED_GAPS };
         let incumbent = self.flows_of(best);
-        let layered = |bound| layered::bound(problem, &alive, caps, &dual_prices.price, &incumbent, [known, bound]);
+        let layered = |bound| {
+            let tokens = layered::tokens_of(&incumbent);
+            layered::bound(problem, &alive, caps, &dual_prices.price, &tokens, [known, bound])
+        };
         let is_apart = is_off(bound, gap) && !is_by_gas(bound);
         match relaxed {
             _ if is_apart && !large => bound = layered(bound),
@@ -264,9 +268,10 @@ impl<'a> Solver<'a> {
         }
         let is_still_off = !problem.is_small(bound) && is_off(bound, gap_by_gas);
         if large && (is_apart || is_still_off) {
+            let tokens = layered::first_tokens(problem, &incumbent, earning);
             let (caps, price) = (potentials.cap, dual_prices.price);
             let problem = Problem { recorder: None, ..problem.clone() };
-            let task = LayeredTask { problem, alive, caps, price, incumbent, net: known, bound };
+            let task = LayeredTask { problem, alive, caps, price, tokens, net: known, bound };
             return (bound, Some(task));
         }
         (if !is_apart && is_still_off { layered(bound) } else { bound }, None)

@@ -1,0 +1,137 @@
+//! Searches again as if gas were more expensive, after a route used more of it than a transaction may.
+
+use braid_protocols::continuous::GasSpread;
+
+use super::{Solver, better_of};
+use crate::MAX_ROUTE_GAS_UNITS;
+use crate::exact::candidate::Candidate;
+use crate::prepare::active::is_large;
+use crate::problem::Problem;
+use crate::threads::Helper;
+use crate::tuning::Tuning;
+
+/// The best route after a search, and whether the search stayed within the limit.
+type Searched = (Option<Candidate>, bool);
+
+/// The search that is likely to be next.
+struct Ahead {
+    /// The assumed cost of the most gas that a route may use, as a share of the trade.
+    share: f64,
+    /// What it starts from.
+    from: Option<Candidate>,
+    /// What it found, if a thread was free for it.
+    found: Option<Searched>,
+}
+
+impl Solver<'_> {
+    /// Searches as if gas were more expensive, until a route stays within the gas that a transaction may use. Returns the
+    /// best route, at first `best`.
+    ///
+    /// First among the tokens that the first split ended with, with the gas of range ends charged where they are. In a
+    /// large market nothing more is tried unless the bound says nothing.
+    pub(super) fn save_gas(&self, bound: f64, best: Option<Candidate>) -> Option<Candidate> {
+        let near = self.save_near_gas(bound, best.clone());
+        if is_large(self.prepared) && !self.is_lost(bound, near.as_ref()) {
+            return near;
+        }
+        let mut far = best;
+        for share in Tuning::DEARER_GAS_SHARES {
+            let dear = dearer(&self.problem, bound, share);
+            let is_within = self.stays_within(|| {
+                self.offer_paths(&dear, &mut far);
+                self.split(&dear, &mut far);
+            });
+            if is_within {
+                break;
+            }
+        }
+        better_of(near, far)
+    }
+
+    /// Finds about the lowest price of gas at which routes stay within the limit, and returns the best route on the way
+    /// there, at first `best`: a higher price leaves gas unused.
+    ///
+    /// The search that is likely to be next starts from the same route, so that a free thread may run it already. What it
+    /// finds for nothing is dropped.
+    fn save_near_gas(&self, bound: f64, mut best: Option<Candidate>) -> Option<Candidate> {
+        let search = |solver: &Self, share: f64, mut best: Option<Candidate>| {
+            let near = Problem { gas_spread: GasSpread::Near, ..dearer(&solver.problem, bound, share) };
+            let is_within = solver.stays_within(|| {
+                solver.offer_among(&near, bound, &mut best);
+            });
+            (best, is_within)
+        };
+        let mut ahead: Option<Ahead> = None;
+        let mut is_within = |share: f64, likely: Option<f64>| {
+            let (found, is_within) = match ahead.take().filter(|ahead| ahead.share.total_cmp(&share).is_eq()) {
+                Some(Ahead { found: Some(found), .. }) => found,
+                Some(Ahead { from, .. }) => search(self, share, from),
+                None => {
+                    let (here, from) = (best.clone(), best.clone());
+                    let (next, found) = if let Some((likely, helper)) = likely.zip(Helper::free()) {
+                        let (twin, there) = (self.twin(), best.clone());
+                        helper.both(move || search(&twin, likely, there), || search(self, share, here))
+                    } else {
+                        (None, search(self, share, here))
+                    };
+                    ahead = likely.map(|share| Ahead { share, from, found: next });
+                    found
+                }
+            };
+            best = better_of(best.take(), found);
+            is_within
+        };
+        let shares = Tuning::NEAR_GAS_SHARES;
+        let first = (0..shares.len()).find(|at| is_within(shares[*at], shares.get(at + 1).copied()));
+        if let Some(at) = first.filter(|at| *at > 0) {
+            let (mut low, mut high) = (shares[at - 1], shares[at]);
+            for _ in 0..Tuning::NEAR_GAS_HALVINGS {
+                let middle = (low * high).sqrt();
+                // Mostly the lower half is next.
+                *if is_within(middle, Some((low * middle).sqrt())) { &mut high } else { &mut low } = middle;
+            }
+        }
+        best
+    }
+
+    /// Runs a search, and returns whether it found a route and none uses more gas than a transaction may. A search that
+    /// found none says nothing about the gas that routes use.
+    fn stays_within(&self, search: impl FnOnce()) -> bool {
+        self.too_much_gas.set(false);
+        self.enough_gas.set(false);
+        search();
+        self.enough_gas.get() && !self.too_much_gas.get()
+    }
+}
+
+/// Returns the problem with gas so expensive that the most of it that a route may use costs a share of the trade. Bounds
+/// on it do not hold for the problem itself, and are not recorded.
+fn dearer<'p>(problem: &Problem<'p>, bound: f64, share: f64) -> Problem<'p> {
+    #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
+    let dear = share * bound.max(0.0) / MAX_ROUTE_GAS_UNITS as f64;
+    Problem { gas_price: problem.gas_price.max(dear), recorder: None, ..problem.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::problem::Flow;
+    use crate::testing::{prepared, request, token};
+
+    #[test]
+    fn a_search_that_finds_no_route_does_not_count_as_within_the_limit() {
+        const ETHER: u128 = 10_u128.pow(18);
+        let market = prepared(&[((1, 2), [1_000 * ETHER; 2])]);
+        let request = request(&market, token(1), U256::from(ETHER), token(2));
+        let solver = Solver::new(&market, &request, Problem::new(&market, &request).unwrap());
+        // The wrapper of ether is pair 0.
+        let [from, to] = [1, 2].map(|at| u32::try_from(market.node(token(at))).unwrap());
+        let flow = Flow { pair: 1, side: 0, from, to, amount_in: 1e18 };
+        let mut best = None;
+        assert!(solver.stays_within(|| solver.offer(&mut best, &[flow])));
+        assert!(best.is_some());
+        assert!(!solver.stays_within(|| {}));
+    }
+}
