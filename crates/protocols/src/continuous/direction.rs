@@ -168,6 +168,12 @@ impl Direction {
         self.knots.len() == 2 && self.last().gas_units == 0.0
     }
 
+    /// Returns `L·z₀` of the first range with liquidity, and the maximum input of that range, including the fee.
+    pub fn first_range(&self) -> (f64, f64) {
+        let end = self.knots.iter().find(|knot| knot.taken > 0.0).map_or(0.0, |knot| knot.taken);
+        (self.depth, end / self.gamma)
+    }
+
     /// Returns the maximum input, including the fee.
     #[inline]
     pub fn capacity_in(&self) -> f64 {

@@ -172,6 +172,8 @@ impl<'a, 'p> Layers<'a, 'p> {
             let mut next: Vec<Vec<u32>> = vec![vec![target]; answers.sets()];
             for seen in 0..answers.sets() {
                 let here = || given.iter().map(|(node, _)| node).filter(|node| (node.left, node.seen) == (left, seen));
+                // Those first: most others are worth most through one of them.
+                next[seen].extend(here().map(|node| node.token));
                 here().for_each(|node| is_given[self.place(node.token)] = true);
                 let mut above = std::mem::take(&mut price[seen][left]);
                 // A pool leads from here to nodes with the same visited tokens, plus at most their own token.
@@ -198,10 +200,7 @@ impl<'a, 'p> Layers<'a, 'p> {
                     }
                 }
                 price[seen][left] = above;
-                for node in here() {
-                    is_given[self.place(node.token)] = false;
-                    next[seen].push(node.token);
-                }
+                here().for_each(|node| is_given[self.place(node.token)] = false);
             }
             reached = next;
         }
@@ -220,12 +219,7 @@ impl<'a, 'p> Layers<'a, 'p> {
             return;
         }
         let cap = self.caps[arrow.to as usize];
-        let rate = if let Some(plain) = arrow.plain_back() {
-            plain.average_rate(price_out, cap, gas_price)
-        } else {
-            let Some((curve, direction)) = problem.direction(arrow.pair, 1 - arrow.side) else { return };
-            direction.average_rate(price_out, cap, curve.gas_units * gas_price)
-        };
+        let Some(rate) = problem.average_rate_back(arrow, price_out, cap, gas_price) else { return };
         *price = price.max(rate * Tuning::OUTWARD);
     }
 

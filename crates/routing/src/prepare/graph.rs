@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use braid_market::Market;
-use braid_protocols::continuous::PairCurve;
+use braid_protocols::continuous::{Direction, PairCurve};
 
 use super::node::{Nodes, index32};
 use super::pairs::Pairs;
@@ -138,7 +138,7 @@ impl Plain {
         ((1.0 - ratio.sqrt()) / self.bend()).min(most / (1.0 + most * self.bend()))
     }
 
-    /// Computes the same as [`Direction::average_rate`](braid_protocols::continuous::Direction::average_rate), for the
+    /// Computes the same as [`Direction::average_rate`], for the
     /// gas of a swap.
     #[inline]
     pub(crate) fn average_rate(self, price_out: f64, cap: f64, gas_price: f64) -> f64 {
@@ -150,7 +150,16 @@ impl Plain {
         price_out * self.spot / (1.0 + slope * most) - self.gas_units * gas_price / most
     }
 
-    /// Computes the same as [`Direction::average_cost`](braid_protocols::continuous::Direction::average_cost), for the
+    /// Computes the same if the average rate is best within the range; `None` if a larger trade may have a better one.
+    #[inline]
+    pub(crate) fn average_rate_within(self, price_out: f64, cap: f64, gas_price: f64) -> Option<f64> {
+        let share = self.toll * (gas_price / price_out).sqrt();
+        let left = 1.0 - share;
+        let is_within = left > 0.0 && share <= left * self.spot * self.bend() * cap.min(self.most_in);
+        is_within.then_some(price_out * self.spot * left * left)
+    }
+
+    /// Computes the same as [`Direction::average_cost`], for the
     /// gas of a swap.
     #[inline]
     pub(crate) fn average_cost(self, price_in: f64, cap: f64, gas_price: f64) -> f64 {
@@ -160,6 +169,25 @@ impl Plain {
             return price_in * (1.0 + share) * (1.0 + share) / self.spot;
         }
         (price_in + self.gas_units * gas_price / most) * (1.0 + slope * most) / self.spot
+    }
+}
+
+/// The first range of one direction of a pair: the trade that pays most for its gas often ends within it.
+#[derive(Clone, Copy, Debug, Default)]
+struct FirstRange {
+    /// `√(gas_units / (L·z))`.
+    toll: f64,
+    most_in: f64,
+}
+
+impl FirstRange {
+    /// Returns the first ranges of both directions.
+    fn of(curve: &PairCurve) -> [Self; 2] {
+        [0, 1].map(|side| {
+            let range = curve.direction(side).map(Direction::first_range);
+            range
+                .map_or_else(Self::default, |(depth, most_in)| Self { toll: (curve.gas_units / depth).sqrt(), most_in })
+        })
     }
 }
 
@@ -201,6 +229,8 @@ pub(crate) struct Graph {
     /// The tokens at both sides of every pair; `[MAX, MAX]` for a pair that is not in the graph.
     ends: Vec<[u32; 2]>,
     inner_pairs: Vec<InnerPair>,
+    /// The first ranges of both directions of every pair.
+    first: Vec<[FirstRange; 2]>,
 }
 
 impl Graph {
@@ -239,7 +269,8 @@ impl Graph {
             }
         }
         let to = arrows.iter().map(|arrow| arrow.to).collect();
-        let mut graph = Self { arrows, to, start, outer, inner, ends, inner_pairs: Vec::new() };
+        let first = curves.iter().map(|curve| curve.as_deref().map(FirstRange::of).unwrap_or_default()).collect();
+        let mut graph = Self { arrows, to, start, outer, inner, ends, inner_pairs: Vec::new(), first };
         graph.inner_pairs = graph.pairs_within(curves);
         graph
     }
@@ -255,6 +286,7 @@ impl Graph {
                 }
                 return None;
             };
+            graph.first[pair as usize] = FirstRange::of(curve);
             let arrow = Arrow::of(pair, ends[1], curve);
             *graph.arrow_mut(ends[0], ends[1], pair)? = arrow;
             *graph.arrow_mut(ends[1], ends[0], pair)? = arrow.reversed(ends[0] as usize);
@@ -295,6 +327,14 @@ impl Graph {
     #[inline]
     pub(crate) fn ends(&self, pair: u32) -> [u32; 2] {
         self.ends[pair as usize]
+    }
+
+    /// Returns the formula for buying the token that an arrow leaves within the first range of the pair. It needs no
+    /// access to the curve.
+    #[inline]
+    pub(crate) fn first_back(&self, arrow: &Arrow) -> Plain {
+        let FirstRange { toll, most_in } = self.first[arrow.pair as usize][usize::from(1 - arrow.side)];
+        Plain { spot: arrow.back, toll, most_in, gas_units: f64::from(arrow.gas_units) }
     }
 
     pub(crate) fn token_count(&self) -> usize {
@@ -384,7 +424,34 @@ fn inner_tokens(tokens: usize, ends: &[[u32; 2]]) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
+    use braid_protocols::continuous::Stretch;
+
+    use super::*;
     use crate::testing::{prepared, token};
+
+    #[test]
+    fn a_first_range_says_what_the_whole_curve_says_or_nothing() {
+        let stretches = [
+            Stretch { end: 1.0, liquidity: 0.0, gas_units: 20_000.0 },
+            Stretch { end: 0.99, liquidity: 1e21, gas_units: 20_000.0 },
+            Stretch { end: 0.5, liquidity: 3e20, gas_units: 0.0 },
+        ];
+        let direction = Direction::new(0.997, 1.01, &stretches).unwrap();
+        let curve = PairCurve { directions: [None, Some(direction.clone())], gas_units: 100_000.0 };
+        let [_, FirstRange { toll, most_in }] = FirstRange::of(&curve);
+        let plain = Plain { spot: direction.spot(), toll, most_in, gas_units: curve.gas_units };
+        let mut said = 0;
+        for (cap, gas_price) in
+            [1e17, 1e20, 1e24].into_iter().flat_map(|cap| [1e6, 1e9, 1e12, 1e14].map(|gas| (cap, gas)))
+        {
+            let rate = direction.average_rate(1.5, cap, curve.gas_units * gas_price);
+            if let Some(within) = plain.average_rate_within(1.5, cap, gas_price) {
+                assert!((within / rate - 1.0).abs() < 1e-9, "{cap} {gas_price}: {within} {rate}");
+                said += 1;
+            }
+        }
+        assert!((3..10).contains(&said), "{said}");
+    }
 
     #[test]
     fn one_formula_trades_what_the_curve_of_one_stretch_trades() {

@@ -205,6 +205,20 @@ impl<'a> Problem<'a> {
         let curve = self.curve(pair)?;
         Some((curve, curve.direction(side)?))
     }
+
+    /// Computes the supremum over trades of at most `cap` of what a unit of the token that an arrow leads to brings, net
+    /// of the pool's gas, if the token that the arrow leaves is worth `price_out`; see [`Direction::average_rate`].
+    #[inline]
+    pub(crate) fn average_rate_back(&self, arrow: &Arrow, price_out: f64, cap: f64, gas_price: f64) -> Option<f64> {
+        if let Some(plain) = arrow.plain_back() {
+            return Some(plain.average_rate(price_out, cap, gas_price));
+        }
+        let first = self.prepared.graph().first_back(arrow);
+        first.average_rate_within(price_out, cap, gas_price).or_else(|| {
+            let (curve, direction) = self.direction(arrow.pair, 1 - arrow.side)?;
+            Some(direction.average_rate(price_out, cap, curve.gas_units * gas_price))
+        })
+    }
 }
 
 fn add(list: &mut Vec<(u32, f64)>, token: u32, amount: f64) {

@@ -252,12 +252,7 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> 
             if here * arrow.back_after_gas((gas_price / here).sqrt()) <= worth[from] {
                 return false;
             }
-            let rate = if let Some(plain) = arrow.plain_back() {
-                plain.average_rate(here, cap[from], gas_price)
-            } else {
-                let Some((curve, direction)) = problem.direction(arrow.pair, 1 - arrow.side) else { return false };
-                direction.average_rate(here, cap[from], curve.gas_units * gas_price)
-            };
+            let Some(rate) = problem.average_rate_back(arrow, here, cap[from], gas_price) else { return false };
             let rate = rate * Tuning::OUTWARD;
             let better = rate > worth[from];
             if better {

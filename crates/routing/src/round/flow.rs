@@ -43,20 +43,18 @@ impl<'p> FlowSearch<'_, 'p> {
                 prices[*token as usize] = *price;
             }
             let (found, dual_prices) = self.bound_at(&sub, &local);
-            at = Judged { dual_prices: dual_prices.clone(), dual: found.bound };
             least = least.min(found.bound);
             if found.bound < tightest.0 {
                 tightest = (found.bound, dual_prices.clone());
             }
-            if round + 1 == Tuning::RELAX_ROUNDS || self.newton.is_spent(Tuning::RELAX_WORK) {
-                break;
+            let is_last = round + 1 == Tuning::RELAX_ROUNDS || self.newton.is_spent(Tuning::RELAX_WORK);
+            let fresh = if is_last { Vec::new() } else { self.add_tokens(&mut members, &found.earning) };
+            for token in fresh.iter().filter(|token| dual_prices.price[**token] > 0.0) {
+                prices[*token] = dual_prices.price[*token];
             }
-            let fresh = self.add_tokens(&mut members, &found.earning);
+            at = Judged { dual_prices, dual: found.bound };
             if fresh.is_empty() {
                 break;
-            }
-            for token in fresh.into_iter().filter(|token| dual_prices.price[*token] > 0.0) {
-                prices[token] = dual_prices.price[token];
             }
         }
         let relaxed: Vec<f64> = sub.tokens.iter().map(|token| prices[*token as usize]).collect();
