@@ -12,12 +12,12 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// millisecond on memory.
 static HELPERS: OnceLock<Option<Helpers>> = OnceLock::new();
 
-/// Threads that are solving.
+/// Threads that are solving, or preparing the market of a block.
 static BUSY: AtomicUsize = AtomicUsize::new(0);
 
 struct Helpers {
     pool: ThreadPool,
-    /// Most threads that solve at one time.
+    /// Most threads that are busy at one time, as long as callers keep to that themselves.
     most: usize,
 }
 
@@ -31,7 +31,7 @@ impl Helpers {
     }
 }
 
-/// Lets a solve use a second thread while fewer than so many threads of this process solve. Without this call every
+/// Lets a solve use a second thread while fewer than so many threads of this process solve or prepare a market. Without this call every
 /// solve runs on the thread that called it. The first call decides for the whole process. Returns whether there is a
 /// second thread.
 pub fn use_threads(most: usize) -> bool {
@@ -42,7 +42,7 @@ pub fn use_threads(most: usize) -> bool {
 pub(crate) struct Busy(());
 
 impl Busy {
-    /// Counts the thread of this solve.
+    /// Counts the thread that calls this.
     pub(crate) fn this_thread() -> Self {
         BUSY.fetch_add(1, Ordering::Relaxed);
         Self(())

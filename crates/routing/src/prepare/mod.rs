@@ -26,6 +26,7 @@ pub(crate) use node::{NOWHERE, Nodes, index32};
 pub(crate) use pairs::{Pair, Pairs};
 use prices::{Depths, Prices};
 
+use crate::threads::Busy;
 use crate::tuning::Tuning;
 pub(crate) use standing::Standing;
 
@@ -66,6 +67,7 @@ pub struct Prepared {
 impl Prepared {
     /// Prepares a market from scratch.
     pub fn new(market: Arc<Market>) -> Self {
+        let _busy = Busy::this_thread();
         let pairs = Arc::new(Pairs::of(&market));
         let curves: Vec<_> = pairs.list().iter().map(|pair| curve(&market, *pair)).collect();
         let (nodes, all) = (Arc::new(Nodes::of(&market)), (0..index32(curves.len())).collect::<Vec<_>>());
@@ -76,6 +78,7 @@ impl Prepared {
     /// Prepares the market that follows this one: curves of unchanged pools are shared.
     #[must_use]
     pub fn next(&self, market: Arc<Market>) -> Self {
+        let _busy = Busy::this_thread();
         let same = self.market.shares_topology_with(&market);
         let pairs = if same { Arc::clone(&self.pairs) } else { Arc::new(Pairs::of(&market)) };
         let nodes = if same { Arc::clone(&self.nodes) } else { Arc::new(Nodes::of(&market)) };
