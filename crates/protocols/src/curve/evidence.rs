@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
 
-use super::partners::{WSTETH, is_listed_share};
+use super::coins::{WSTETH, is_listed_share};
 use super::{
     factories::{CRYPTO_FACTORY, DOLLAR_FACTORY, NEXT_FACTORY, STABLE_FACTORY},
     implementations::{Implementation, implementation_of},
@@ -212,7 +212,7 @@ mod tests {
         let plain = Discovered { coins: vec![DAI, CRV_USD], ..two.clone() };
         let rules = Rules { balance_source: BalanceSource::Token, ..Rules::standard(ProductRule::Whole) };
         assert_eq!(shown(&plain, reads_coin_balances).unwrap().rules, rules);
-        let one_of_two = Discovered { coins: vec![DAI, super::super::partners::STETH], ..two.clone() };
+        let one_of_two = Discovered { coins: vec![DAI, super::super::coins::STETH], ..two.clone() };
         assert!(shown(&one_of_two, reads_coin_balances).is_err());
         assert!(Evidence::identify(&two, &[said(Address::ZERO), None]).is_err(), "no factory made it");
         assert!(Evidence::identify(&two, &[]).is_err());

@@ -8,7 +8,7 @@ use alloy_primitives::Address;
 use braid_primitives::ExecutionBlock;
 
 use super::{
-    crypto::{Kind, Rounds},
+    crypto::{self, Kind, Rounds},
     lending,
     pool::{ExchangeKind, Model, State, replayed},
     stable::{self, MetaState, Rate},
@@ -64,32 +64,6 @@ pub const META_AGAIN_GAS_UNITS: u64 = 20_000;
 pub const WITHDRAW_AGAIN_GAS_UNITS: u64 = 48_500;
 /// Saving of a deposit into a base pool that was touched before.
 pub const DEPOSIT_AGAIN_GAS_UNITS: u64 = 81_000;
-
-/// Gas units of a CryptoSwap pool's work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CryptoGas {
-    /// A swap after which the price scale stays.
-    pub swap: u64,
-    /// Trying another price scale after the swap. If the average price is unknown: that cost times its frequency.
-    pub seek_scale: u64,
-    /// Computing the invariant again before the swap, during a ramp.
-    pub find_d: u64,
-    /// Saving of a further swap through the same pool in one transaction.
-    pub again: u64,
-}
-
-/// Returns the costs of a kind of pool.
-pub const fn crypto(kind: Kind) -> CryptoGas {
-    match kind {
-        // the saving is that of the next generation: on the local chain no pool of the first takes a second swap
-        Kind::Cryptoswap(_) => CryptoGas { swap: 190_000, seek_scale: 34_000, find_d: 35_000, again: 63_000 },
-        Kind::Tricrypto => CryptoGas { swap: 242_000, seek_scale: 69_000, find_d: 46_000, again: 86_000 },
-        Kind::TricryptoNg => CryptoGas { swap: 212_000, seek_scale: 59_000, find_d: 45_000, again: 78_000 },
-        Kind::TwocryptoNg | Kind::TwocryptoStable => {
-            CryptoGas { swap: 193_000, seek_scale: 13_000, find_d: 35_000, again: 63_000 }
-        }
-    }
-}
 
 /// Gas units of a CryptoSwap pool of 2021: per iteration counted in [`Rounds`], and a base cost.
 struct RoundsGas {
@@ -163,7 +137,7 @@ impl State {
             (Model::Meta(meta), exchange_kind) => {
                 META_SWAP_GAS_UNITS + price(meta, at) + through(meta, exchange_kind) - asked_before(meta, at)
             }
-            (Model::Crypto(pool), _) => crypto(pool.kind).swap,
+            (Model::Crypto(pool), _) => crypto::swap_gas(pool.kind).swap,
             (Model::Lending(pool), ExchangeKind::Own(i, j) | ExchangeKind::Underlying(i, j)) => {
                 let swap = match pool.lender {
                     lending::Lender::Aave => AAVE_SWAP_GAS_UNITS,
@@ -218,7 +192,7 @@ impl State {
                 };
                 own + base
             }
-            (Model::Crypto(pool), _) if again => crypto(pool.kind).again,
+            (Model::Crypto(pool), _) if again => crypto::swap_gas(pool.kind).again,
             _ => 0,
         }
     }

@@ -30,7 +30,7 @@ const STABLE: &[Listed] = &[
         address!("A5407eAE9Ba41422680e2e00537571bcC53efBfD"),
         &[DAI, USDC, USDT, address!("57Ab1ec28D129707052df4dF418D58a2D46d5f51")],
     ),
-    (address!("DC24316b9AE028F1497c275EB9192a3Ea0f67022"), &[NATIVE_ETHER, super::partners::STETH]),
+    (address!("DC24316b9AE028F1497c275EB9192a3Ea0f67022"), &[NATIVE_ETHER, super::coins::STETH]),
     (address!("93054188d876f558f4a66B2EF1d97d16eDf0895B"), &[RENBTC, WBTC]),
     (address!("7fC77b5c7614E1533320Ea6DDc2Eb61fa00A9714"), &[RENBTC, WBTC, SBTC]),
     (
@@ -132,7 +132,7 @@ const STABLE_NG: &[Listed] = &[
     ),
     (
         address!("EEda34A377dD0ca676b9511EE1324974fA8d980D"),
-        &[address!("D9A442856C234a39a81a089C06451EBAa4306a72"), super::partners::WSTETH],
+        &[address!("D9A442856C234a39a81a089C06451EBAa4306a72"), super::coins::WSTETH],
     ),
     (
         address!("02950460E2b9529D0E00284A5fA2d7bDF3fA4d72"),

@@ -4,6 +4,7 @@
 //! the contract's view differs, the view has its own function. Time-dependent values take the block as an argument.
 
 mod arith;
+mod coins;
 mod cold;
 mod continuous;
 pub mod crypto;

@@ -8,6 +8,7 @@ use alloy_sol_types::sol;
 use braid_primitives::ExecutionBlock;
 
 use super::{
+    coins::STETH,
     pool::{Model, State},
     reader::PoolReader,
     stable::{Rate, VaultRate},
@@ -16,14 +17,6 @@ use crate::{
     Discovered, PoolState, Product, StateReader, erc4626,
     reading::{self, Reading, Stop, all},
 };
-
-/// Types for a coin that is stETH.
-pub(super) use crate::lido::{STETH, State as StethRate, WSTETH};
-
-/// Tells whether a coin is the share of a listed vault, whose rate is modelled.
-pub(super) fn is_listed_share(coin: Address) -> bool {
-    erc4626::LISTED.iter().any(|listed| listed.vault == coin)
-}
 
 sol! {
     function decimals() external view returns (uint8);

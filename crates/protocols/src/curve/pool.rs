@@ -6,8 +6,8 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    crypto, gas, lending,
-    partners::StethRate,
+    coins::StethRate,
+    crypto, lending,
     stable::{self, Balances, BaseAfter, MetaAfter, MetaState, Rate},
 };
 use crate::{RouteState, Sale, Swap, SwapError};
@@ -285,7 +285,7 @@ impl State {
                 let mut trades = if let Some(After::Crypto(trades)) = before { trades.clone() } else { Trades::new() };
                 let left = replayed(own, at, &trades)?;
                 let now = left.as_ref().unwrap_or(own);
-                let costs = gas::crypto(own.kind);
+                let costs = crypto::swap_gas(own.kind);
                 gas_units += if now.seeks_scale() { costs.seek_scale } else { 0 };
                 gas_units += if now.finds_d(at) { costs.find_d } else { 0 };
                 let amount_out = now.amount_out(at, i, j, amount_in)?;

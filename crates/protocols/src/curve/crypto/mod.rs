@@ -1,5 +1,6 @@
 //! CryptoSwap: two or three coins around a price that the pool moves itself.
 
+mod gas;
 mod newton;
 mod outlook;
 mod price;
@@ -11,6 +12,7 @@ mod swap;
 mod three;
 mod two;
 
+pub use gas::{CryptoGas, swap_gas};
 pub use newton::Rounds;
 pub use state::{AmpGamma, ClassicTwo, Kind, Repricing, State};
 pub use swap::{CryptoAfter, CryptoSwap};
