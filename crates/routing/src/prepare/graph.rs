@@ -138,8 +138,7 @@ impl Plain {
         ((1.0 - ratio.sqrt()) / self.bend()).min(most / (1.0 + most * self.bend()))
     }
 
-    /// Computes the same as [`Direction::average_rate`], for the
-    /// gas of a swap.
+    /// Computes the same as [`Direction::average_rate`], for the gas of a swap.
     #[inline]
     pub(crate) fn average_rate(self, price_out: f64, cap: f64, gas_price: f64) -> f64 {
         let share = self.toll * (gas_price / price_out).sqrt();
@@ -159,8 +158,7 @@ impl Plain {
         is_within.then_some(price_out * self.spot * left * left)
     }
 
-    /// Computes the same as [`Direction::average_cost`], for the
-    /// gas of a swap.
+    /// Computes the same as [`Direction::average_cost`], for the gas of a swap.
     #[inline]
     pub(crate) fn average_cost(self, price_in: f64, cap: f64, gas_price: f64) -> f64 {
         let share = self.toll * (self.spot * gas_price / price_in).sqrt();
