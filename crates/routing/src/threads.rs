@@ -31,9 +31,9 @@ impl Helpers {
     }
 }
 
-/// Lets a solve use a second thread while fewer than so many threads of this process solve or prepare a market. Without this call every
-/// solve runs on the thread that called it. The first call decides for the whole process. Returns whether there is a
-/// second thread.
+/// Lets a solve use a second thread while fewer than so many threads of this process solve or prepare a market. Without
+/// this call every solve runs on the thread that called it. The first call decides for the whole process. Returns
+/// whether there is a second thread.
 pub fn use_threads(most: usize) -> bool {
     HELPERS.get_or_init(|| Helpers::start(most)).is_some()
 }

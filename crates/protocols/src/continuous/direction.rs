@@ -252,7 +252,8 @@ impl Direction {
         self.best_trade(price_in, price_out, cap, gas_price)
     }
 
-    /// Kept out of the way of the searches that spread gas over the whole curve: these are nearly all.
+    /// Returns the same with gas spread near the first rate. Stays out of line, because nearly all searches spread it over
+    /// the whole curve.
     #[cold]
     fn best_trade_near(&self, price_in: f64, price_out: f64, cap: f64, gas_price: f64) -> Option<Trade> {
         let knots = self.near.0.get_or_init(|| near(&self.knots));

@@ -172,7 +172,7 @@ impl<'a, 'p> Layers<'a, 'p> {
             let mut next: Vec<Vec<u32>> = vec![vec![target]; answers.sets()];
             for seen in 0..answers.sets() {
                 let here = || given.iter().map(|(node, _)| node).filter(|node| (node.left, node.seen) == (left, seen));
-                // Those first: most others are worth most through one of them.
+                // Put those first: most others are worth most through one of them.
                 next[seen].extend(here().map(|node| node.token));
                 here().for_each(|node| is_given[self.place(node.token)] = true);
                 let mut above = std::mem::take(&mut price[seen][left]);

@@ -84,7 +84,7 @@ struct ValueTrade {
     is_forced: bool,
 }
 
-// Inlined always: the compiler would not, and a solve would take 5% more instructions.
+// Inline in any case: the compiler would not, and a solve would take 5% more instructions.
 #[inline(always)]
 fn trade(sub: &Subproblem<'_>, member: &Member<'_>, prices: &[f64], stage: Stage) -> Option<ValueTrade> {
     let side = member.side(prices)?;

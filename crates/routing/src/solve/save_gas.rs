@@ -68,7 +68,8 @@ impl Solver<'_> {
                 Some(Ahead { from, .. }) => search(self, share, from),
                 None => {
                     let (here, from) = (best.clone(), best.clone());
-                    let (next, found) = if let Some((likely, helper)) = likely.zip(Helper::free()) {
+                    let helper = likely.and_then(|likely| Some((likely, Helper::free()?)));
+                    let (next, found) = if let Some((likely, helper)) = helper {
                         let (twin, there) = (self.twin(), best.clone());
                         helper.both(move || search(&twin, likely, there), || search(self, share, here))
                     } else {
@@ -85,10 +86,11 @@ impl Solver<'_> {
         let first = (0..shares.len()).find(|at| is_within(shares[*at], shares.get(at + 1).copied()));
         if let Some(at) = first.filter(|at| *at > 0) {
             let (mut low, mut high) = (shares[at - 1], shares[at]);
-            for _ in 0..Tuning::NEAR_GAS_HALVINGS {
+            for left in (0..Tuning::NEAR_GAS_HALVINGS).rev() {
                 let middle = (low * high).sqrt();
                 // Mostly the lower half is next.
-                *if is_within(middle, Some((low * middle).sqrt())) { &mut high } else { &mut low } = middle;
+                let likely = (left > 0).then(|| (low * middle).sqrt());
+                *if is_within(middle, likely) { &mut high } else { &mut low } = middle;
             }
         }
         best
