@@ -8,13 +8,16 @@ pub(crate) fn is_large(prepared: &Prepared) -> bool {
     prepared.pair_count() > Tuning::LARGE_MARKET_PAIRS
 }
 
-/// The core of a market, the ends of a request, and the tokens between these and the core.
+/// The core of a market, the ends of a request, and the tokens between these and the core; or a few tokens alone.
 #[derive(Clone, Debug)]
 pub(crate) struct ActiveTokens {
-    /// Arrows from active tokens to active inner tokens outside of the core, by the token that they leave.
+    /// Arrows from active tokens to active inner tokens, by the token that they leave: all of them, or those to tokens
+    /// outside of the core.
     arrows: Vec<Arrow>,
     /// Where the arrows of each token begin, and where the last end.
     start: Vec<u32>,
+    /// Whether the core is active too.
+    has_core: bool,
 }
 
 impl ActiveTokens {
@@ -55,13 +58,29 @@ impl ActiveTokens {
             start.resize(*from as usize + 1, index32(place));
         }
         start.resize(tokens.len() + 1, index32(arrows.len()));
-        Some(Self { arrows: arrows.into_iter().map(|(_, arrow)| arrow).collect(), start })
+        Some(Self { arrows: arrows.into_iter().map(|(_, arrow)| arrow).collect(), start, has_core: true })
     }
 
-    /// Returns the arrows from an active token to active inner tokens outside of the core.
+    /// Activates only these tokens.
+    pub(crate) fn only(prepared: &Prepared, mut tokens: Vec<u32>) -> Self {
+        let graph = prepared.graph();
+        let mut is_active = vec![false; graph.token_count()];
+        tokens.iter().for_each(|token| is_active[*token as usize] = true);
+        tokens.sort_unstable();
+        let (mut arrows, mut start) = (Vec::new(), Vec::with_capacity(is_active.len() + 1));
+        for token in tokens {
+            start.resize(token as usize + 1, index32(arrows.len()));
+            arrows.extend(graph.inner_arrows(token as usize).iter().filter(|arrow| is_active[arrow.to as usize]));
+        }
+        start.resize(is_active.len() + 1, index32(arrows.len()));
+        Self { arrows, start, has_core: false }
+    }
+
+    /// Returns the arrows from an active token to active inner tokens, in two parts.
     #[inline]
-    pub(crate) fn others(&self, token: usize) -> &[Arrow] {
-        &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
+    pub(crate) fn arrows<'a>(&'a self, prepared: &'a Prepared, token: usize) -> [&'a [Arrow]; 2] {
+        let core = if self.has_core { prepared.core().arrows(token) } else { &[] };
+        [core, &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]]
     }
 }
 
@@ -103,5 +122,21 @@ mod tests {
             expected.sort_unstable();
             assert_eq!(ways, expected, "from {from}");
         }
+    }
+    #[test]
+    fn a_search_among_a_few_tokens_passes_to_no_others() {
+        let depth = [ETHER * 10; 2];
+        let market = prepared(&[((0, 1), depth), ((1, 2), depth), ((2, 3), depth), ((1, 3), depth), ((3, 0), depth)]);
+        let graph = market.graph();
+        let nodes = [0, 1, 3].map(|at| index32(market.node(token(at))));
+        let mut problem = problem(&market, token(1), U256::from(ETHER), token(0));
+        problem.active = Some(std::sync::Arc::new(ActiveTokens::only(&market, nodes.to_vec())));
+        for from in 0..graph.token_count() {
+            let is_active = |token: u32| nodes.contains(&token);
+            let ways: Vec<u32> = problem.ways(from).map(|arrow| arrow.pair).collect();
+            let inner = graph.inner_arrows(from).iter().filter(|arrow| is_active(arrow.to) && is_active(index32(from)));
+            assert_eq!(ways, inner.map(|arrow| arrow.pair).collect::<Vec<_>>(), "from {from}");
+        }
+        assert_eq!(problem.ways(nodes[1] as usize).count(), 2);
     }
 }

@@ -162,11 +162,11 @@ impl<'a> Problem<'a> {
     /// Returns the arrows from a token to inner tokens that searches pass through.
     #[inline]
     pub(crate) fn ways(&self, token: usize) -> impl Iterator<Item = &Arrow> {
-        let (core, others) = match &self.active {
-            Some(active) => (self.prepared.core().arrows(token), active.others(token)),
-            None => (self.prepared.graph().inner_arrows(token), [].as_slice()),
+        let [some, others] = match &self.active {
+            Some(active) => active.arrows(self.prepared, token),
+            None => [self.prepared.graph().inner_arrows(token), &[]],
         };
-        core.iter().chain(others)
+        some.iter().chain(others)
     }
 
     /// Counts the open pools.

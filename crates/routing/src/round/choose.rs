@@ -4,7 +4,7 @@
 //! `V − (profit − gas)`, and adding one to at most `V + (profit − gas)`. So only used pools that earn less than their
 //! gas, and unused ones that earn more, can improve on `S`; if there is none, `S` is the best of all sets.
 
-use super::fixed::Fixed;
+use super::fixed::{Fixed, better_of};
 use crate::problem::Flow;
 use crate::relax::{FlowSearch, Member, Subproblem};
 use crate::tuning::Tuning;
@@ -330,14 +330,6 @@ fn leads(best: &Fixed<'_>) -> Vec<Vec<bool>> {
         reached
     };
     (0..onward.len()).map(reached).collect()
-}
-
-fn better_of<'p>(best: Option<Fixed<'p>>, found: Option<Fixed<'p>>) -> Option<Fixed<'p>> {
-    match (best, found) {
-        (Some(best), Some(found)) if found.net > best.net => Some(found),
-        (Some(best), _) => Some(best),
-        (None, found) => found,
-    }
 }
 
 fn without(used: &[u32], pair: u32) -> Vec<u32> {

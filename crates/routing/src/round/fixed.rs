@@ -18,8 +18,8 @@ pub(crate) struct Fixed<'p> {
 }
 
 impl<'p> Fixed<'p> {
-    /// Solves for the prices at which the pools' trades balance. Drops pools that carry nothing, and the smallest flows
-    /// of paths that are too long. `None` if the pools cannot carry the amount.
+    /// Solves for the prices at which the pools' trades balance. Drops pools that carry nothing. If paths are too long,
+    /// drops pools by either measure, and returns the better flow. `None` if the pools cannot carry the amount.
     pub(crate) fn solve(
         problem: &Problem<'p>,
         newton: &mut Newton,
@@ -29,20 +29,32 @@ impl<'p> Fixed<'p> {
         scale: f64,
         excess: f64,
     ) -> Option<Self> {
-        let mut pools = pools.to_vec();
-        for _ in 0..=problem.hops {
+        let mut balanced = |pools: &[u32]| {
+            let mut pools = pools.to_vec();
             drop_dangling(problem, &mut pools);
-            if pools.is_empty() {
-                return None;
-            }
-            let fixed = Self::balance(problem, newton, local, &pools, start, scale, excess)?;
-            if longest_path(&fixed.flows) <= problem.hops {
-                return Some(fixed);
-            }
-            let dropped = fixed.too_deep(problem.hops);
-            pools.retain(|pair| !dropped.contains(pair));
+            let is_empty = pools.is_empty();
+            if is_empty { None } else { Self::balance(problem, newton, local, &pools, start, scale, excess) }
+        };
+        let whole = balanced(pools)?;
+        if longest_path(&whole.flows) <= problem.hops {
+            return Some(whole);
         }
-        None
+        let mut shortened = |least: Least, mut dropped: Vec<u32>| {
+            let mut left = pools.to_vec();
+            for _ in 0..problem.hops {
+                left.retain(|pair| !dropped.contains(pair));
+                let fixed = balanced(&left)?;
+                if longest_path(&fixed.flows) <= problem.hops {
+                    return Some(fixed);
+                }
+                dropped = fixed.too_deep(problem.hops, least);
+            }
+            None
+        };
+        let [by_flow, by_loss] = [Least::Flow, Least::Loss].map(|least| whole.too_deep(problem.hops, least));
+        let is_same = by_loss == by_flow;
+        let by_flow = shortened(Least::Flow, by_flow);
+        if is_same { by_flow } else { better_of(by_flow, shortened(Least::Loss, by_loss)) }
     }
 
     fn balance(
@@ -76,13 +88,16 @@ impl<'p> Fixed<'p> {
         Some(Self { sub, prices, flows, net: outcome.value - gas, excess: outcome.excess })
     }
 
-    /// Returns the pools whose flows are dropped so that no path is longer than `hops`: always the smallest by value on
-    /// such a path; on a cycle the smallest of all.
-    fn too_deep(&self, hops: usize) -> Vec<u32> {
-        let price = |token: u32| self.sub.tokens.iter().position(|t| *t == token).map_or(0.0, |at| self.prices[at]);
-        let mut flows: Vec<(Flow, f64)> = self.flows.iter().map(|f| (*f, f.amount_in * price(f.from))).collect();
+    /// Returns the pools whose flows are dropped so that no path is longer than `hops`: always the least on such a path;
+    /// on a cycle the least of all.
+    fn too_deep(&self, hops: usize, least: Least) -> Vec<u32> {
+        let measures = match least {
+            Least::Flow => self.values(),
+            Least::Loss => self.losses(),
+        };
+        let mut flows: Vec<(&Flow, f64)> = self.flows.iter().zip(measures).collect();
         flows.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.pair.cmp(&b.0.pair)));
-        let mut flows: Vec<Flow> = flows.into_iter().map(|(flow, _)| flow).collect();
+        let mut flows: Vec<Flow> = flows.into_iter().map(|(flow, _)| *flow).collect();
         let mut dropped = Vec::new();
         loop {
             let Some(lengths) = path_lengths(&flows) else {
@@ -105,6 +120,62 @@ impl<'p> Fixed<'p> {
                 !drops
             });
         }
+    }
+
+    /// Computes the value of each flow.
+    fn values(&self) -> Vec<f64> {
+        let price = |token: u32| self.sub.tokens.iter().position(|t| *t == token).map_or(0.0, |at| self.prices[at]);
+        self.flows.iter().map(|flow| flow.amount_in * price(flow.from)).collect()
+    }
+
+    /// Computes for each flow what it and those that depend on it earn net of gas, at the prices that balance the set:
+    /// flows depend on it if nothing else leads to them, or if they lead to nothing else.
+    fn losses(&self) -> Vec<f64> {
+        let gain = |flow: &Flow| {
+            let member = self.sub.members.iter().find(|member| member.pair == flow.pair);
+            member.map_or(0.0, |member| member.gain(&self.prices))
+        };
+        let gains: Vec<f64> = self.flows.iter().map(gain).collect();
+        let all = || 0..self.flows.len();
+        let loss = |flow: usize| {
+            let (mut is_left, mut next, mut loss) = (vec![true; gains.len()], vec![flow], 0.0);
+            while let Some(here) = next.pop() {
+                if !std::mem::replace(&mut is_left[here], false) {
+                    continue;
+                }
+                loss += gains[here];
+                let Flow { from, to, .. } = self.flows[here];
+                let leads_to = |at: usize, token: u32| is_left[at] && self.flows[at].to == token;
+                let leaves = |at: usize, token: u32| is_left[at] && self.flows[at].from == token;
+                if !all().any(|at| leads_to(at, to)) {
+                    next.extend(all().filter(|at| leaves(*at, to)));
+                }
+                if !all().any(|at| leaves(at, from)) {
+                    next.extend(all().filter(|at| leads_to(*at, from)));
+                }
+            }
+            loss
+        };
+        all().map(loss).collect()
+    }
+}
+
+/// A measure by which the least flow is dropped. Neither is always better: a deep pool between two hubs earns little
+/// although much depends on it, and a flow of little value may be the only way to a pool that earns a lot.
+#[derive(Clone, Copy, Debug)]
+enum Least {
+    /// The value of the flow.
+    Flow,
+    /// What the flow, and those that depend on it, earn.
+    Loss,
+}
+
+/// Returns the flow that is worth more; of equals the first.
+pub(super) fn better_of<'p>(best: Option<Fixed<'p>>, found: Option<Fixed<'p>>) -> Option<Fixed<'p>> {
+    match (best, found) {
+        (Some(best), Some(found)) if found.net > best.net => Some(found),
+        (Some(best), _) => Some(best),
+        (None, found) => found,
     }
 }
 
@@ -193,24 +264,57 @@ mod tests {
     use crate::problem::potentials::Potentials;
     use crate::testing::{prepared, problem, token};
 
-    #[test]
-    fn a_set_of_pools_whose_prices_ran_off_is_worth_nothing() {
-        const ETHER: u128 = 10_u128.pow(18);
-        let market = prepared(&[((1, 2), [1_000 * ETHER; 2]), ((2, 0), [1_000 * ETHER; 2])]);
-        let problem = problem(&market, token(1), U256::from(10 * ETHER), token(0));
-        let potentials = Potentials::new(&problem, 1.0);
-        let bound = potentials.bound(&problem);
-        let mut search = FlowSearch {
-            problem: &problem,
-            potentials: &potentials,
+    const ETHER: u128 = 10_u128.pow(18);
+
+    fn search<'a, 'p>(problem: &'a Problem<'p>, potentials: &'a Potentials, bound: f64) -> FlowSearch<'a, 'p> {
+        FlowSearch {
+            problem,
+            potentials,
             alive: &[],
             start: &[],
             scale: bound,
             ceiling: bound,
             max_pools: 40,
             newton: Newton::default(),
-            local: vec![u32::MAX; 4],
-        };
+            local: vec![u32::MAX; problem.prepared.graph().token_count()],
+        }
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_loses_the_pool_that_earns_least_and_not_the_least_flow() {
+        // Token 3 is bought with token 1 directly, or for a little more with token 2; it leads to token 0 directly, and
+        // at far better prices by way of tokens 4 and 5, which are not deep. From token 1 over 2 and on over 4 and 5 that
+        // is one pool too many.
+        let pools = [
+            ((1, 2), [20_000, 20_000]),
+            ((1, 3), [20_000, 20_000]),
+            ((2, 3), [20_000, 20_200]),
+            ((3, 4), [60, 72]),
+            ((4, 5), [60, 72]),
+            ((5, 0), [60, 72]),
+            ((2, 0), [2_000, 2_000]),
+            ((3, 0), [2_000, 2_000]),
+        ];
+        let market = prepared(&pools.map(|(tokens, depths)| (tokens, depths.map(|depth| depth * ETHER))));
+        let problem = problem(&market, token(1), U256::from(400 * ETHER), token(0));
+        let potentials = Potentials::new(&problem, 1.0);
+        let mut search = search(&problem, &potentials, potentials.bound(&problem));
+        let scale = search.scale;
+        let fixed = search.fixed(&[1, 2, 3, 4, 5, 6, 7, 8], &|_| 1.0, 1e-9 * scale).unwrap();
+        let mut used: Vec<u32> = fixed.flows.iter().map(|flow| flow.pair).collect();
+        used.sort_unstable();
+        assert_eq!(used, [1, 2, 4, 5, 6, 7, 8]);
+        let without = search.fixed(&[1, 2, 3, 7, 8], &|_| 1.0, 1e-9 * scale).unwrap();
+        assert!(fixed.net > 1.005 * without.net, "{} and {}", fixed.net, without.net);
+    }
+
+    #[test]
+    fn a_set_of_pools_whose_prices_ran_off_is_worth_nothing() {
+        let market = prepared(&[((1, 2), [1_000 * ETHER; 2]), ((2, 0), [1_000 * ETHER; 2])]);
+        let problem = problem(&market, token(1), U256::from(10 * ETHER), token(0));
+        let potentials = Potentials::new(&problem, 1.0);
+        let bound = potentials.bound(&problem);
+        let mut search = search(&problem, &potentials, bound);
         // The wrapper of ether is pair 0.
         let sane = search.fixed(&[1, 2], &|_| 1.0, 1e-9 * bound).map(|found| found.net / bound);
         assert!(sane.is_some_and(|share| (0.9..1.0).contains(&share)), "{sane:?}");

@@ -13,6 +13,7 @@ use crate::candidates::{chunks, walk};
 use crate::exact::candidate::{Candidate, completed};
 use crate::path::{self, Path};
 use crate::plan;
+use crate::prepare::active::ActiveTokens;
 use crate::prepare::index32;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
@@ -151,20 +152,22 @@ impl Solver<'_> {
         }
     }
 
-    /// Returns whether an open pool between tokens of a route is out of line by more than a negligible share of its
-    /// gas.
-    pub(super) fn meets_pools_apart(&self, found: &Candidate) -> bool {
-        let (graph, flows) = (self.prepared.graph(), self.flows_of(Some(found)));
-        let mut tokens: Vec<u32> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
-        tokens.sort_unstable();
-        tokens.dedup();
-        let pairs =
-            tokens.iter().enumerate().flat_map(|(at, one)| tokens[..at].iter().map(move |other| (*one, *other)));
-        pairs.into_iter().any(|(one, other)| {
-            graph
-                .between(one as usize, other as usize)
-                .any(|arrow| self.is_apart(arrow.pair) && self.problem.is_open(arrow.pair))
-        })
+    /// Tries splits by chunks among the tokens that the first split of a pair ended with: as they are, and with the pools
+    /// that they use balanced. Over the whole of a large market they take longer, and seldom find more.
+    pub(super) fn offer_chunks_among(&self, bound: f64, best: &mut Option<Candidate>) {
+        let Some((tokens, start)) = self.searched_prices() else { return };
+        let active = ActiveTokens::only(self.prepared, tokens);
+        let problem = Problem { active: Some(Arc::new(active)), recorder: None, ..self.problem.clone() };
+        let mut search = self.search(&self.problem, &self.potentials, &[], &start, bound);
+        let guesses = search.guesses();
+        for plan in [SimplePlan::Chunks, SimplePlan::FineChunks] {
+            let flows = plan.flows(&problem, &self.potentials, usize::MAX, &|_| f64::NEG_INFINITY).unwrap_or_default();
+            self.offer(best, &flows);
+            let pools: Vec<u32> = flows.iter().map(|flow| flow.pair).collect();
+            if let Some(fixed) = search.fixed(&pools, &guesses, Tuning::BALANCED_SHARE * bound) {
+                self.offer(best, &fixed.flows);
+            }
+        }
     }
 
     /// Returns whether a pool's profit, at prices settled without it, is more than a negligible share of its gas.

@@ -270,31 +270,14 @@ impl<'a> Solver<'a> {
         bound - found.net > share * bound.abs()
     }
 
-    /// Tries simpler plans for a pair if the bound says little.
+    /// Tries simpler plans for a pair if the bound does not say that they pay no more.
     fn offer_last(&self, bound: f64, best: &mut Option<Candidate>) {
-        let lost = self.is_lost(bound, best.as_ref());
         let unsure = best.as_ref().is_none_or(|found| self.is_off(bound, found, Tuning::WALK_GAP));
         let is_off =
             |best: &Option<Candidate>, share| best.as_ref().is_none_or(|found| self.is_off(bound, found, share));
-        let before = best.as_ref().map(|found| found.net);
-        let [grid, chunks] = match best {
-            _ if is_large(self.prepared) => Tuning::SIMPLE_GAPS_OF_LARGE,
-            Some(found) if !self.meets_pools_apart(found) => Tuning::SIMPLE_GAPS,
-            _ => Tuning::SIMPLE_GAPS_APART,
-        };
-        // Beyond the market's liquidity the best path of a part is far from what marginal rates promise.
-        let is_beyond = lost || is_off(best, Tuning::CHUNK_GAP);
-        let quotes = if is_beyond { Tuning::PATH_QUOTES } else { Tuning::SIMPLE_QUOTES };
-        if lost {
-            self.offer_simple(best, &[SimplePlan::SinglePath], quotes);
-        }
-        if lost || is_off(best, grid) {
-            self.offer_simple(best, &[SimplePlan::Grid], quotes);
-        }
-        if lost || is_off(best, chunks) {
-            self.offer_simple(best, &[SimplePlan::Chunks, SimplePlan::FineChunks], quotes);
-        }
-        if is_off(best, Tuning::REFINED_GAP) || best.as_ref().map(|found| found.net) > before {
+        let before = net_of(best.as_ref());
+        self.offer_simple_plans(bound, best);
+        if is_off(best, Tuning::REFINED_GAP) || net_of(best.as_ref()) > before {
             self.offer_refined(best);
         }
         if best.is_none() {
@@ -302,6 +285,41 @@ impl<'a> Solver<'a> {
         }
         if unsure || self.problem.amount < Tuning::WALK_DUST_UNITS {
             self.offer_walk(best);
+        }
+    }
+
+    /// Tries the plans of simpler routers, so that the answer is not worse than theirs. That a route has all the steps that
+    /// it may have is no reason to leave them out: they may have as many.
+    fn offer_simple_plans(&self, bound: f64, best: &mut Option<Candidate>) {
+        let lost = self.is_lost(bound, best.as_ref());
+        let is_above = |best: &Option<Candidate>, gap: f64| {
+            lost || best.as_ref().is_none_or(|found| bound - found.net > gap * bound.abs())
+        };
+        // Beyond the market's liquidity the best path of a part is far from what marginal rates promise.
+        let quotes = if is_above(best, Tuning::CHUNK_GAP) { Tuning::PATH_QUOTES } else { Tuning::SIMPLE_QUOTES };
+        if lost {
+            self.offer_simple(best, &[SimplePlan::SinglePath], quotes);
+        }
+        if !is_large(self.prepared) {
+            for plan in [SimplePlan::Grid, SimplePlan::Chunks, SimplePlan::FineChunks] {
+                if is_above(best, Tuning::SIMPLE_GAP) {
+                    self.offer_simple(best, &[plan], quotes);
+                }
+            }
+            return;
+        }
+        if is_above(best, Tuning::CHUNKS_AMONG_GAP_OF_LARGE) {
+            self.offer_chunks_among(bound, best);
+        }
+        let is_off = |best: &Option<Candidate>, gap: f64| {
+            lost || best.as_ref().is_none_or(|found| self.is_off(bound, found, gap))
+        };
+        let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
+        if is_off(best, grid) {
+            self.offer_simple(best, &[SimplePlan::Grid], quotes);
+        }
+        if is_off(best, chunks) {
+            self.offer_simple(best, &[SimplePlan::Chunks, SimplePlan::FineChunks], quotes);
         }
     }
 

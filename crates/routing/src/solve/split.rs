@@ -191,18 +191,23 @@ impl<'a> Solver<'a> {
     /// Searches for a better flow among the tokens that the first split of a pair ended with; returns whether there was
     /// one.
     pub(super) fn offer_among(&self, problem: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) -> bool {
-        let searched = self.searched.borrow();
-        if searched.is_empty() {
-            return false;
-        }
-        let mut start = vec![0.0; self.potentials.worth.len()];
-        searched.iter().for_each(|(token, price)| start[*token as usize] = *price);
+        let Some((tokens, start)) = self.searched_prices() else { return false };
         let incumbent = self.flows_of(best.as_ref());
-        let tokens = searched.iter().map(|(token, _)| *token);
-        for flows in self.search(problem, &self.potentials, &[], &start, bound).among(tokens, &incumbent) {
+        let mut search = self.search(problem, &self.potentials, &[], &start, bound);
+        for flows in search.among(tokens.into_iter(), &incumbent) {
             self.offer(best, &flows);
         }
         true
+    }
+
+    /// Returns the tokens that the first split of a pair ended with, and for every token its price there or zero. `None`
+    /// if there was no split.
+    pub(super) fn searched_prices(&self) -> Option<(Vec<u32>, Vec<f64>)> {
+        let searched = self.searched.borrow();
+        let mut prices = vec![0.0; self.potentials.worth.len()];
+        searched.iter().for_each(|(token, price)| prices[*token as usize] = *price);
+        let tokens: Vec<u32> = searched.iter().map(|(token, _)| *token).collect();
+        Some((tokens, prices)).filter(|(tokens, _)| !tokens.is_empty())
     }
 
     /// Evaluates the dual at start prices; of a pair also at prices without arbitrage, if the first is far from `net`.
