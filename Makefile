@@ -8,7 +8,7 @@ NPM := $(CONTRACTS)/node_modules/.package-lock.json
 CLIENTS_NPM := clients/js/node_modules/.package-lock.json
 EXPLORER_NPM := explorer/node_modules/.package-lock.json
 TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
-DEVNET := $(TARGET)/debug/braid-devnet
+DEVNET := $(TARGET)/demo/braid-devnet
 # the site's builder, without its web server; one installation for every checkout of this machine
 MDBOOK_VERSION := 0.5.4
 MDBOOK_HOME := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/braid/mdbook-$(MDBOOK_VERSION)
@@ -21,11 +21,11 @@ setup: tools $(NPM) ## Installs the pinned npm packages: real contracts, compile
 
 demo: tools $(NPM) ## Starts a local chain and the service on it (DEMO_NODE_PORT, BRAID_PORT change the ports); Ctrl-C ends both
 	@echo "Building (several minutes the first time, seconds afterwards)."
-	@cargo build --bins -p braid -p braid-devnet
+	@cargo build --profile demo --bins -p braid -p braid-devnet
 	@exec $(DEVNET) demo --end-with-parent
 
 demo-swap: tools ## Swaps on the running demo and compares the amounts to the wei (SWAP_FROM, SWAP_TO, SWAP_AMOUNT, SWAP_PROTOCOL)
-	@cargo build --quiet --bins -p braid -p braid-devnet
+	@cargo build --quiet --profile demo --bins -p braid -p braid-devnet
 	@exec $(DEVNET) swap
 
 # The contracts' suite runs beside the compiler. The last step meets the binaries that the Rust tests left: built by itself, test-api would
