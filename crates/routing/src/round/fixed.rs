@@ -29,21 +29,22 @@ impl<'p> Fixed<'p> {
         scale: f64,
         excess: f64,
     ) -> Option<Self> {
-        let mut balanced = |pools: &[u32]| {
+        let mut balanced = |pools: &[u32], start: &dyn Fn(u32) -> f64| {
             let mut pools = pools.to_vec();
             drop_dangling(problem, &mut pools);
             let is_empty = pools.is_empty();
             if is_empty { None } else { Self::balance(problem, newton, local, &pools, start, scale, excess) }
         };
-        let whole = balanced(pools)?;
+        let whole = balanced(pools, start)?;
         if longest_path(&whole.flows) <= problem.hops {
             return Some(whole);
         }
+        let near = |token: u32| whole.price(token).unwrap_or_else(|| start(token));
         let mut shortened = |least: Least, mut dropped: Vec<u32>| {
             let mut left = pools.to_vec();
             for _ in 0..problem.hops {
                 left.retain(|pair| !dropped.contains(pair));
-                let fixed = balanced(&left)?;
+                let fixed = balanced(&left, &near)?;
                 if longest_path(&fixed.flows) <= problem.hops {
                     return Some(fixed);
                 }
@@ -51,10 +52,14 @@ impl<'p> Fixed<'p> {
             }
             None
         };
-        let [by_flow, by_loss] = [Least::Flow, Least::Loss].map(|least| whole.too_deep(problem.hops, least));
+        let [by_loss, by_flow] = [Least::Loss, Least::Flow].map(|least| whole.too_deep(problem.hops, least));
         let is_same = by_loss == by_flow;
-        let by_flow = shortened(Least::Flow, by_flow);
-        if is_same { by_flow } else { better_of(by_flow, shortened(Least::Loss, by_loss)) }
+        let found = shortened(Least::Loss, by_loss);
+        let is_close = |found: &Self| whole.net - found.net <= Tuning::SHORTENED_SHARE * scale;
+        if is_same || found.as_ref().is_some_and(is_close) {
+            return found;
+        }
+        better_of(found, shortened(Least::Flow, by_flow))
     }
 
     fn balance(
@@ -122,41 +127,53 @@ impl<'p> Fixed<'p> {
         }
     }
 
+    /// Returns the price of a token that the set trades.
+    fn price(&self, token: u32) -> Option<f64> {
+        self.sub.tokens.iter().position(|known| *known == token).map(|at| self.prices[at])
+    }
+
     /// Computes the value of each flow.
     fn values(&self) -> Vec<f64> {
-        let price = |token: u32| self.sub.tokens.iter().position(|t| *t == token).map_or(0.0, |at| self.prices[at]);
-        self.flows.iter().map(|flow| flow.amount_in * price(flow.from)).collect()
+        self.flows.iter().map(|flow| flow.amount_in * self.price(flow.from).unwrap_or(0.0)).collect()
     }
 
     /// Computes for each flow what it and those that depend on it earn net of gas, at the prices that balance the set:
     /// flows depend on it if nothing else leads to them, or if they lead to nothing else.
     fn losses(&self) -> Vec<f64> {
-        let gain = |flow: &Flow| {
-            let member = self.sub.members.iter().find(|member| member.pair == flow.pair);
-            member.map_or(0.0, |member| member.gain(&self.prices))
-        };
-        let gains: Vec<f64> = self.flows.iter().map(gain).collect();
-        let all = || 0..self.flows.len();
+        // Each member has one flow.
+        let gains: Vec<f64> = self.sub.members.iter().map(|member| member.gain(&self.prices)).collect();
+        let mut ends = Vec::with_capacity(gains.len());
+        let (mut arriving, mut leaving) = (vec![0_u32; self.prices.len()], vec![0_u32; self.prices.len()]);
+        for (member, flow) in self.sub.members.iter().zip(&self.flows) {
+            let side = usize::from(flow.side);
+            let [from, to] = [side, 1 - side].map(|coin| member.ends[coin] as usize);
+            leaving[from] += 1;
+            arriving[to] += 1;
+            ends.push((from, to));
+        }
         let loss = |flow: usize| {
-            let (mut is_left, mut next, mut loss) = (vec![true; gains.len()], vec![flow], 0.0);
+            let (from, to) = ends[flow];
+            if leaving[from] > 1 && arriving[to] > 1 {
+                return gains[flow];
+            }
+            let (mut arriving, mut leaving) = (arriving.clone(), leaving.clone());
+            let (mut is_gone, mut next, mut loss) = (vec![false; gains.len()], vec![flow], 0.0);
             while let Some(here) = next.pop() {
-                if !std::mem::replace(&mut is_left[here], false) {
+                if std::mem::replace(&mut is_gone[here], true) {
                     continue;
                 }
                 loss += gains[here];
-                let Flow { from, to, .. } = self.flows[here];
-                let leads_to = |at: usize, token: u32| is_left[at] && self.flows[at].to == token;
-                let leaves = |at: usize, token: u32| is_left[at] && self.flows[at].from == token;
-                if !all().any(|at| leads_to(at, to)) {
-                    next.extend(all().filter(|at| leaves(*at, to)));
-                }
-                if !all().any(|at| leaves(at, from)) {
-                    next.extend(all().filter(|at| leads_to(*at, from)));
-                }
+                let (from, to) = ends[here];
+                leaving[from] -= 1;
+                arriving[to] -= 1;
+                let depends = |other: &(usize, usize)| {
+                    (arriving[to] == 0 && other.0 == to) || (leaving[from] == 0 && other.1 == from)
+                };
+                next.extend((0..ends.len()).filter(|other| !is_gone[*other] && depends(&ends[*other])));
             }
             loss
         };
-        all().map(loss).collect()
+        (0..gains.len()).map(loss).collect()
     }
 }
 
