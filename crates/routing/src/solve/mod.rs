@@ -168,7 +168,7 @@ impl<'a> Solver<'a> {
         if self.too_much_gas.get() && is_open(bound, net_of(best.as_ref())) {
             best = self.save_gas(bound, best);
         }
-        self.simplify(&mut best);
+        self.simplify_all(bound, &mut best);
         let Some(found) = best else { return Err(self.why_nothing()) };
         let certificate = self.certificate(bound, &found);
         Ok(Solution { route: found.route, certificate, pools_visited: self.visited() })
@@ -276,7 +276,7 @@ impl<'a> Solver<'a> {
         let is_off =
             |best: &Option<Candidate>, share| best.as_ref().is_none_or(|found| self.is_off(bound, found, share));
         let before = net_of(best.as_ref());
-        self.offer_simple_plans(bound, best);
+        self.offer_simple_plans(bound, Tuning::SIMPLE_GAP, best);
         if is_off(best, Tuning::REFINED_GAP) || net_of(best.as_ref()) > before {
             self.offer_refined(best);
         }
@@ -288,9 +288,25 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Tries the plans of simpler routers, so that the answer is not worse than theirs. That a route has all the steps that
-    /// it may have is no reason to leave them out: they may have as many.
-    fn offer_simple_plans(&self, bound: f64, best: &mut Option<Candidate>) {
+    /// Simplifies the best route. If the bound allowed no simple plan to pay more than the route, but allows one to pay
+    /// more than the simplified one, tries these plans first.
+    fn simplify_all(&self, bound: f64, best: &mut Option<Candidate>) {
+        let whole = best.clone();
+        self.simplify(best);
+        let may_pay_more = |best: &Option<Candidate>| {
+            net_of(best.as_ref()).is_some_and(|net| bound - net > Tuning::SIMPLE_GAP * bound.abs())
+        };
+        if !is_large(self.prepared) && may_pay_more(best) && !may_pay_more(&whole) {
+            *best = whole;
+            self.offer_simple_plans(bound, 0.0, best);
+            self.simplify(best);
+        }
+    }
+
+    /// Tries the plans of simpler routers, so that the answer is not worse than theirs, if the bound is above the route by
+    /// more than a share; a large market has shares of its own. That a route has all the steps that it may have is no
+    /// reason to leave them out: they may have as many.
+    fn offer_simple_plans(&self, bound: f64, share: f64, best: &mut Option<Candidate>) {
         let lost = self.is_lost(bound, best.as_ref());
         let is_above = |best: &Option<Candidate>, gap: f64| {
             lost || best.as_ref().is_none_or(|found| bound - found.net > gap * bound.abs())
@@ -302,7 +318,7 @@ impl<'a> Solver<'a> {
         }
         if !is_large(self.prepared) {
             for plan in [SimplePlan::Grid, SimplePlan::Chunks, SimplePlan::FineChunks] {
-                if is_above(best, Tuning::SIMPLE_GAP) {
+                if is_above(best, share) {
                     self.offer_simple(best, &[plan], quotes);
                 }
             }
