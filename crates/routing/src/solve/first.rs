@@ -158,10 +158,12 @@ impl Solver<'_> {
         let Some((tokens, start)) = self.searched_prices() else { return };
         let active = ActiveTokens::only(self.prepared, tokens);
         let problem = Problem { active: Some(Arc::new(active)), recorder: None, ..self.problem.clone() };
+        // Column generation adds tokens that are not active for other searches, and have no worth there.
+        let potentials = Potentials::new(&problem, 1.0);
         let mut search = self.search(&self.problem, &self.potentials, &[], &start, bound);
         let guesses = search.guesses();
         for plan in [SimplePlan::Chunks, SimplePlan::FineChunks] {
-            let flows = plan.flows(&problem, &self.potentials, usize::MAX, &|_| f64::NEG_INFINITY).unwrap_or_default();
+            let flows = plan.flows(&problem, &potentials, usize::MAX, &|_| f64::NEG_INFINITY).unwrap_or_default();
             self.offer(best, &flows);
             let pools: Vec<u32> = flows.iter().map(|flow| flow.pair).collect();
             if let Some(fixed) = search.fixed(&pools, &guesses, Tuning::BALANCED_SHARE * bound) {

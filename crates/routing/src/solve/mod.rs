@@ -311,15 +311,13 @@ impl<'a> Solver<'a> {
         let is_above = |best: &Option<Candidate>, gap: f64| {
             lost || best.as_ref().is_none_or(|found| bound - found.net > gap * bound.abs())
         };
-        // Beyond the market's liquidity the best path of a part is far from what marginal rates promise.
-        let quotes = if is_above(best, Tuning::CHUNK_GAP) { Tuning::PATH_QUOTES } else { Tuning::SIMPLE_QUOTES };
         if lost {
-            self.offer_simple(best, &[SimplePlan::SinglePath], quotes);
+            self.offer_simple(best, &[SimplePlan::SinglePath], Tuning::PATH_QUOTES);
         }
         if !is_large(self.prepared) {
             for plan in [SimplePlan::Grid, SimplePlan::Chunks, SimplePlan::FineChunks] {
                 if is_above(best, share) {
-                    self.offer_simple(best, &[plan], quotes);
+                    self.offer_simple(best, &[plan], Tuning::PATH_QUOTES);
                 }
             }
             return;
@@ -330,6 +328,9 @@ impl<'a> Solver<'a> {
         let is_off = |best: &Option<Candidate>, gap: f64| {
             lost || best.as_ref().is_none_or(|found| self.is_off(bound, found, gap))
         };
+        // Beyond the market's liquidity the best path of a part is far from what marginal rates promise.
+        let is_beyond = is_above(best, Tuning::CHUNK_GAP);
+        let quotes = if is_beyond { Tuning::PATH_QUOTES } else { Tuning::SIMPLE_QUOTES_OF_LARGE };
         let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
         if is_off(best, grid) {
             self.offer_simple(best, &[SimplePlan::Grid], quotes);
