@@ -142,11 +142,8 @@ fn candidates(
 ) -> Vec<Vec<Flow>> {
     let mut paths: Vec<Vec<Flow>> = Vec::new();
     for share in [1.0, 0.5, 0.2, 0.05] {
-        let within = Within {
-            floor: least(share),
-            keep: Tuning::GRID_CANDIDATES,
-            quotes: quotes.saturating_mul(Tuning::GRID_QUOTES_SHARE).min(Tuning::PATH_QUOTES),
-        };
+        let within =
+            Within { floor: least(share), keep: Tuning::GRID_CANDIDATES, quotes: quotes.min(Tuning::PATH_QUOTES) };
         let found = paths_above(problem, potentials, problem.amount * share, &Support::default(), within);
         for Path { flows, .. } in found {
             let same = |known: &Vec<Flow>| known.iter().map(|f| f.pair).eq(flows.iter().map(|f| f.pair));

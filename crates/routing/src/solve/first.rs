@@ -142,19 +142,20 @@ impl Solver<'_> {
     }
 
     /// Tries simple plans of a pair, so that the answer is not worse than theirs where the bound says little.
-    pub(super) fn offer_simple(&self, best: &mut Option<Candidate>, plans: &[SimplePlan], quotes: usize) {
+    pub(super) fn offer_simple(&self, best: &mut Option<Candidate>, plans: &[SimplePlan]) {
         // If searches were not cut short, the best paths were already tried.
         let searched = self.problem.active.is_none();
         for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
             let net = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
             let least = self.least_of_share(net);
-            self.offer(best, &plan.flows(&self.problem, &self.potentials, quotes, &least).unwrap_or_default());
+            let flows = plan.flows(&self.problem, &self.potentials, Tuning::PATH_QUOTES, &least);
+            self.offer(best, &flows.unwrap_or_default());
         }
     }
 
-    /// Tries splits by chunks among the tokens that the first split of a pair ended with: as they are, and with the pools
-    /// that they use balanced. Over the whole of a large market they take longer, and seldom find more.
-    pub(super) fn offer_chunks_among(&self, bound: f64, best: &mut Option<Candidate>) {
+    /// Tries simple plans among the tokens that the first split of a pair ended with: as they are, and with the pools that
+    /// they use balanced. Over the whole of a large market they take longer, and seldom find more.
+    pub(super) fn offer_simple_among(&self, bound: f64, plans: &[SimplePlan], best: &mut Option<Candidate>) {
         let Some((tokens, start)) = self.searched_prices() else { return };
         let active = ActiveTokens::only(self.prepared, tokens);
         let problem = Problem { active: Some(Arc::new(active)), recorder: None, ..self.problem.clone() };
@@ -162,7 +163,7 @@ impl Solver<'_> {
         let potentials = Potentials::new(&problem, 1.0);
         let mut search = self.search(&self.problem, &self.potentials, &[], &start, bound);
         let guesses = search.guesses();
-        for plan in [SimplePlan::Chunks, SimplePlan::FineChunks] {
+        for plan in plans {
             let flows = plan.flows(&problem, &potentials, usize::MAX, &|_| f64::NEG_INFINITY).unwrap_or_default();
             self.offer(best, &flows);
             let pools: Vec<u32> = flows.iter().map(|flow| flow.pair).collect();

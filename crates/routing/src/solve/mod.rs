@@ -304,39 +304,32 @@ impl<'a> Solver<'a> {
     }
 
     /// Tries the plans of simpler routers, so that the answer is not worse than theirs, if the bound is above the route by
-    /// more than a share; a large market has shares of its own. That a route has all the steps that it may have is no
-    /// reason to leave them out: they may have as many.
+    /// more than a share. That a route has all the steps that it may have is no reason to leave them out: they may have as
+    /// many. In a large market, where they take longer, they are split among the tokens of the first split, unless the
+    /// bound says nothing.
     fn offer_simple_plans(&self, bound: f64, share: f64, best: &mut Option<Candidate>) {
         let lost = self.is_lost(bound, best.as_ref());
         let is_above = |best: &Option<Candidate>, gap: f64| {
             lost || best.as_ref().is_none_or(|found| bound - found.net > gap * bound.abs())
         };
         if lost {
-            self.offer_simple(best, &[SimplePlan::SinglePath], Tuning::PATH_QUOTES);
+            self.offer_simple(best, &[SimplePlan::SinglePath]);
         }
-        if !is_large(self.prepared) {
+        if lost || !is_large(self.prepared) {
             for plan in [SimplePlan::Grid, SimplePlan::Chunks, SimplePlan::FineChunks] {
                 if is_above(best, share) {
-                    self.offer_simple(best, &[plan], Tuning::PATH_QUOTES);
+                    self.offer_simple(best, &[plan]);
                 }
             }
-            return;
         }
-        if is_above(best, Tuning::CHUNKS_AMONG_GAP_OF_LARGE) {
-            self.offer_chunks_among(bound, best);
-        }
-        let is_off = |best: &Option<Candidate>, gap: f64| {
-            lost || best.as_ref().is_none_or(|found| self.is_off(bound, found, gap))
-        };
-        // Beyond the market's liquidity the best path of a part is far from what marginal rates promise.
-        let is_beyond = is_above(best, Tuning::CHUNK_GAP);
-        let quotes = if is_beyond { Tuning::PATH_QUOTES } else { Tuning::SIMPLE_QUOTES_OF_LARGE };
-        let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
-        if is_off(best, grid) {
-            self.offer_simple(best, &[SimplePlan::Grid], quotes);
-        }
-        if is_off(best, chunks) {
-            self.offer_simple(best, &[SimplePlan::Chunks, SimplePlan::FineChunks], quotes);
+        if is_large(self.prepared) {
+            let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
+            if is_above(best, grid) {
+                self.offer_simple_among(bound, &[SimplePlan::Grid], best);
+            }
+            if is_above(best, chunks) {
+                self.offer_simple_among(bound, &[SimplePlan::Chunks, SimplePlan::FineChunks], best);
+            }
         }
     }
 
