@@ -123,6 +123,7 @@ mod tests {
             assert_eq!(ways, expected, "from {from}");
         }
     }
+
     #[test]
     fn a_search_among_a_few_tokens_passes_to_no_others() {
         let depth = [ETHER * 10; 2];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use braid_primitives::TokenId;
 
-use super::Solver;
+use super::{Solver, net_of};
 use crate::SolveError;
 use crate::candidates::plans::{self, Plan};
 use crate::candidates::simple::SimplePlan;
@@ -141,14 +141,23 @@ impl Solver<'_> {
         best.as_ref().map(|found| found.net) > before
     }
 
-    /// Tries simple plans of a pair, so that the answer is not worse than theirs where the bound says little.
-    pub(super) fn offer_simple(&self, best: &mut Option<Candidate>, plans: &[SimplePlan]) {
+    /// Tries simple plans of a pair, as long as the bound is above the route by more than a share. Searches for them pass
+    /// through all tokens, except in the largest markets.
+    pub(super) fn offer_simple(&self, bound: f64, share: f64, plans: &[SimplePlan], best: &mut Option<Candidate>) {
         // If searches were not cut short, the best paths were already tried.
         let searched = self.problem.active.is_none();
+        let is_cut = !searched && self.prepared.pair_count() <= Tuning::WHOLE_PLANS_MOST_PAIRS;
+        let whole = is_cut.then(|| Problem { active: None, recorder: None, ..self.problem.clone() });
+        let potentials = whole.as_ref().map(|whole| Potentials::new(whole, 1.0));
+        let (problem, potentials) =
+            (whole.as_ref().unwrap_or(&self.problem), potentials.as_ref().unwrap_or(&self.potentials));
         for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
-            let net = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
-            let least = self.least_of_share(net);
-            let flows = plan.flows(&self.problem, &self.potentials, Tuning::PATH_QUOTES, &least);
+            let net = net_of(best.as_ref());
+            if net.is_some_and(|net| bound - net <= share * bound.abs()) {
+                return;
+            }
+            let least = self.least_of_share(net.unwrap_or(f64::NEG_INFINITY));
+            let flows = plan.flows(problem, potentials, Tuning::PATH_QUOTES, &least);
             self.offer(best, &flows.unwrap_or_default());
         }
     }

@@ -305,31 +305,27 @@ impl<'a> Solver<'a> {
 
     /// Tries the plans of simpler routers, so that the answer is not worse than theirs, if the bound is above the route by
     /// more than a share. That a route has all the steps that it may have is no reason to leave them out: they may have as
-    /// many. In a large market, where they take longer, they are split among the tokens of the first split, unless the
-    /// bound says nothing.
+    /// many. In a large market, where they take longer, they run among the tokens of the first split, and over the whole
+    /// market only if the bound is far off.
     fn offer_simple_plans(&self, bound: f64, share: f64, best: &mut Option<Candidate>) {
-        let lost = self.is_lost(bound, best.as_ref());
         let is_above = |best: &Option<Candidate>, gap: f64| {
-            lost || best.as_ref().is_none_or(|found| bound - found.net > gap * bound.abs())
+            best.as_ref().is_none_or(|found| bound - found.net > gap * bound.abs())
         };
-        if lost {
-            self.offer_simple(best, &[SimplePlan::SinglePath]);
+        if !is_large(self.prepared) {
+            let plans = if is_above(best, Tuning::LOST_GAP) { &SimplePlan::ALL[..] } else { &SimplePlan::ALL[1..] };
+            self.offer_simple(bound, share, plans, best);
+            return;
         }
-        if lost || !is_large(self.prepared) {
-            for plan in [SimplePlan::Grid, SimplePlan::Chunks, SimplePlan::FineChunks] {
-                if is_above(best, share) {
-                    self.offer_simple(best, &[plan]);
-                }
-            }
+        let is_largest = self.prepared.pair_count() > Tuning::WHOLE_PLANS_MOST_PAIRS;
+        if is_above(best, if is_largest { Tuning::LOST_GAP } else { Tuning::WHOLE_PLANS_GAP }) {
+            self.offer_simple(bound, share, &SimplePlan::ALL, best);
         }
-        if is_large(self.prepared) {
-            let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
-            if is_above(best, grid) {
-                self.offer_simple_among(bound, &[SimplePlan::Grid], best);
-            }
-            if is_above(best, chunks) {
-                self.offer_simple_among(bound, &[SimplePlan::Chunks, SimplePlan::FineChunks], best);
-            }
+        let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
+        if is_above(best, grid) {
+            self.offer_simple_among(bound, &[SimplePlan::Grid], best);
+        }
+        if is_above(best, chunks) {
+            self.offer_simple_among(bound, &[SimplePlan::Chunks, SimplePlan::FineChunks], best);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{Sketch, market, request, token};
+use crate::common::{Sketch, market, request, token, worth};
 use braid_primitives::U256;
 use braid_routing::{Prepared, Request, Route, SimplePlan, explain, solve};
 use proptest::prelude::*;
@@ -15,12 +15,6 @@ const GWEI: u64 = 1_000_000_000;
 
 fn pair(coins: (usize, usize), depth: f64, tilt: f64) -> Sketch {
     Sketch { coins, depth, tilt, concentrated: false, fee: 3000 }
-}
-
-/// Returns the value of a route net of gas, and gross, in wei.
-fn worth(prepared: &Prepared, request: &Request, route: &Route) -> (f64, f64) {
-    let gross = prepared.value_wei(request.outputs[0].0, route.amounts_out[0]).unwrap();
-    (gross - route.gas_units() as f64 * request.gas_price_wei as f64, gross)
 }
 
 /// Solves a request and compares the result with every simple plan. Returns the route and its gap.

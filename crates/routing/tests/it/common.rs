@@ -5,7 +5,7 @@ use std::sync::Arc;
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, PoolId, Token, TokenId, U256, WETH};
 use braid_protocols::{Pool, PoolState, Product, uniswap_v2, uniswap_v3};
-use braid_routing::{Request, Route};
+use braid_routing::{Prepared, Request, Route};
 use proptest::prelude::*;
 
 /// A pool of a small market: its coins by number (0 is wrapped ether), its depth, and the factor by which its price is
@@ -54,7 +54,7 @@ pub(crate) fn token(position: usize) -> TokenId {
 pub(crate) fn tokens(count: usize) -> Arc<Tokens> {
     let mut tokens = Tokens::new();
     for position in 1..count {
-        let address = Address::with_last_byte(u8::try_from(position).unwrap());
+        let address = Address::left_padding_from(&u32::try_from(position).unwrap().to_be_bytes());
         tokens.insert(Token { address, symbol: format!("T{position}"), name: String::new(), decimals: 18 });
     }
     Arc::new(tokens)
@@ -82,7 +82,7 @@ pub(crate) fn wrapper() -> Pool {
 pub(crate) fn pool(at: usize, sketch: &Sketch) -> Pool {
     let mut word = [0_u8; 20];
     word[0] = 0xAA;
-    word[19] = u8::try_from(at).unwrap();
+    word[16..].copy_from_slice(&u32::try_from(at).unwrap().to_be_bytes());
     let coins = [token(sketch.coins.0), token(sketch.coins.1)].into_iter().collect();
     let (product, state) = if sketch.concentrated {
         (Product::UniswapV3, PoolState::UniswapV3(concentrated(sketch)))
@@ -128,6 +128,12 @@ pub(crate) fn request(input: TokenId, amount: U256, output: TokenId, gas_price_w
         max_steps: 40,
         at: block().next(),
     }
+}
+
+/// Returns the value of a route net of gas, and gross, in wei.
+pub(crate) fn worth(prepared: &Prepared, request: &Request, route: &Route) -> (f64, f64) {
+    let gross = prepared.value_wei(request.outputs[0].0, route.amounts_out[0]).unwrap();
+    (gross - route.gas_units() as f64 * request.gas_price_wei as f64, gross)
 }
 
 /// Returns every path of at most `hops` pools without a repeated token, as (pool, coin in, coin out).

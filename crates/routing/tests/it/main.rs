@@ -12,6 +12,7 @@ mod baskets;
 mod certificate;
 mod common;
 mod ether;
+mod large;
 mod layout;
 mod properties;
 mod purchases;
