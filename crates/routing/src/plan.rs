@@ -204,9 +204,11 @@ fn share_of(proportion: f64) -> u32 {
     (proportion * WHOLE_SHARE).round().clamp(1.0, WHOLE_SHARE - 1.0) as u32
 }
 
+/// Returns how much a pool takes, as far as its error says so: some errors of a pool that takes less than it was offered
+/// state zero.
 fn at_most(error: &SwapError) -> Option<f64> {
     match error {
-        SwapError::InsufficientLiquidity { consumed, .. } => Some(f64::from(*consumed)),
+        SwapError::InsufficientLiquidity { consumed, .. } => Some(f64::from(*consumed)).filter(|most| *most > 0.0),
         SwapError::LimitExceeded { limit, .. } => Some(f64::from(*limit)),
         _ => None,
     }

@@ -159,6 +159,7 @@ impl Run<'_, '_> {
                 }
                 Err(PlanError::Refused { flow, offered, at_most }) => {
                     refused = Some(flow.from);
+                    let at_most = at_most.into_iter().chain(self.capacity(&flow, offered)).reduce(f64::min);
                     if shift(self.problem, &mut self.flows, &flow, offered, at_most).is_none() {
                         break;
                     }
@@ -167,6 +168,13 @@ impl Run<'_, '_> {
             }
         }
         best.ok_or(refused)
+    }
+
+    /// Returns what a flow's pool takes by its curve, if that is less than it was offered. Errors do not always say how
+    /// much a pool takes, and state some limits in the token that it pays.
+    fn capacity(&self, flow: &Flow, offered: f64) -> Option<f64> {
+        let (_, direction) = self.problem.direction(flow.pair, flow.side)?;
+        Some(direction.capacity_in()).filter(|capacity| *capacity < offered)
     }
 
     /// Computes a route's values, and for each requested node the share of the value that it got, with the share that
@@ -192,5 +200,37 @@ impl Run<'_, '_> {
         let gas = if priced { valuation::gas_value_wei(self.request, &route) } else { 0.0 };
         let shares = values.iter().map(|(value, share)| (value / gross, *share)).collect();
         (gross > 0.0).then_some((Candidate { route, net: basket - gas, gross, gas }, shares))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::testing::{prepared, problem, request, token};
+
+    const UNIT: u128 = 10_u128.pow(18);
+
+    #[test]
+    fn a_pool_whose_error_names_no_amount_gets_what_its_curve_takes() {
+        // The last pool takes 1,000 units more before its reserve exceeds 112 bits, and its error does not say so. What
+        // is too much goes into a pool of one unit, which pays next to nothing for it.
+        let nearly_full = (1_u128 << 112) - 1 - 1_000 * UNIT;
+        let pools = [((1, 2), [100_000 * UNIT; 2]), ((1, 2), [UNIT; 2]), ((2, 0), [nearly_full; 2])];
+        let market = prepared(&pools);
+        let amount = U256::from(5_000 * UNIT);
+        let problem = problem(&market, token(1), amount, token(0));
+        let node = |at: u32| crate::prepare::index32(market.node(token(at)));
+        // Pair 0 is the wrapper of ether.
+        let flow = |pair: u32, from: u32, to: u32, units: f64| {
+            let side = u8::from(market.graph().ends(pair)[0] != node(from));
+            Flow { pair, side, from: node(from), to: node(to), amount_in: units * 1e18 }
+        };
+        let flows = [flow(1, 1, 2, 4_999.0), flow(2, 1, 2, 1.0), flow(3, 2, 0, 999.0)];
+        let found = best_run(&problem, &request(&market, token(1), amount, token(0)), &flows, None).unwrap();
+        let paid = f64::from(found.route.amounts_out[0]) / 1e18;
+        assert!((996.0..998.0).contains(&paid), "{paid} of 1,000 units less the fee");
+        assert_eq!(found.route.steps.len(), 3);
     }
 }
