@@ -93,33 +93,15 @@ pub(crate) fn paths_above(
 /// Computes the amounts along a path of pools for an input of `amount` on top of the pools in use; `None` if one
 /// refuses its amount.
 pub(crate) fn repriced(problem: &Problem<'_>, used: &Support, path: &[Flow], amount: f64) -> Option<Path> {
+    let (mut amount, mut gas) = (amount, 0.0);
     let mut flows = Vec::with_capacity(path.len());
-    let net = priced(problem, used, path, amount, |flow| flows.push(flow))?;
-    Some(Path { flows, net })
-}
-
-/// Computes the value of the same, net of gas.
-pub(crate) fn repriced_net(problem: &Problem<'_>, used: &Support, path: &[Flow], amount: f64) -> Option<f64> {
-    priced(problem, used, path, amount, |_| {})
-}
-
-/// Computes the same value, and hands on each flow.
-#[inline]
-fn priced(
-    problem: &Problem<'_>,
-    used: &Support,
-    path: &[Flow],
-    mut amount: f64,
-    mut each: impl FnMut(Flow),
-) -> Option<f64> {
-    let mut gas = 0.0;
     for flow in path {
-        each(Flow { amount_in: amount, ..*flow });
+        flows.push(Flow { amount_in: amount, ..*flow });
         let (out, gas_units) = on_top(problem, flow.pair, flow.side, used.amount_in(flow.pair), amount)?;
         gas += gas_units * problem.gas_price;
         amount = out;
     }
-    Some(amount * problem.price_out - gas)
+    Some(Path { flows, net: amount * problem.price_out - gas })
 }
 
 /// Computes a pool's output for an amount, and its gas units; for a pool in use, the output and the gas that the amount

@@ -4,7 +4,7 @@
 //! Never the optimum, but sound at any size: also beyond the market's liquidity, where a single path pays next to
 //! nothing.
 
-use crate::path::{Path, Within, paths_above, repriced, repriced_net};
+use crate::path::{Path, Within, paths_above, repriced};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -93,14 +93,16 @@ impl Split<'_, '_> {
 
     /// Returns what the best known path pays for a part, of those that the limits allow, and the support with it.
     fn best(&self, part: f64) -> Option<(f64, Support)> {
-        let paths = self.paths.iter().enumerate();
-        let net = |path| repriced_net(self.problem, &self.support, path, part);
-        let mut nets: Vec<(f64, usize)> = paths.filter_map(|(at, path)| Some((net(path)?, at))).collect();
-        nets.sort_by(|a, b| b.0.total_cmp(&a.0));
-        nets.into_iter().find_map(|(net, at)| {
-            let path = repriced(self.problem, &self.support, &self.paths[at], part)?;
-            Some((net, self.with(&path)?))
-        })
+        self.priced(part).iter().find_map(|path| Some((path.net, self.with(path)?)))
+    }
+
+    /// Returns the known paths with what they pay for a part, best first.
+    fn priced(&self, part: f64) -> Vec<Path> {
+        let paths = self.paths.iter();
+        let mut priced: Vec<Path> =
+            paths.filter_map(|path| repriced(self.problem, &self.support, path, part)).collect();
+        priced.sort_by(|a, b| b.net.total_cmp(&a.net));
+        priced
     }
 
     /// Adds the paths that pay most for a part now, of those that pay more than `floor`. If no more paths may add

@@ -55,11 +55,7 @@ impl<'p> Fixed<'p> {
         let [by_loss, by_flow] = [Least::Loss, Least::Flow].map(|least| whole.too_deep(problem.hops, least));
         let is_same = by_loss == by_flow;
         let found = shortened(Least::Loss, by_loss);
-        let is_close = |found: &Self| whole.net - found.net <= Tuning::SHORTENED_SHARE * scale;
-        if is_same || found.as_ref().is_some_and(is_close) {
-            return found;
-        }
-        better_of(found, shortened(Least::Flow, by_flow))
+        if is_same { found } else { better_of(found, shortened(Least::Flow, by_flow)) }
     }
 
     fn balance(

@@ -291,12 +291,15 @@ impl<'a> Solver<'a> {
     /// Simplifies the best route. If the bound allowed no simple plan to pay more than the route, but allows one to pay
     /// more than the simplified one, tries these plans first.
     fn simplify_all(&self, bound: f64, best: &mut Option<Candidate>) {
+        if is_large(self.prepared) {
+            return self.simplify(best);
+        }
         let whole = best.clone();
         self.simplify(best);
         let may_pay_more = |best: &Option<Candidate>| {
             net_of(best.as_ref()).is_some_and(|net| bound - net > Tuning::SIMPLE_GAP * bound.abs())
         };
-        if !is_large(self.prepared) && may_pay_more(best) && !may_pay_more(&whole) {
+        if may_pay_more(best) && !may_pay_more(&whole) {
             *best = whole;
             self.offer_simple_plans(bound, 0.0, best);
             self.simplify(best);
