@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::prepare::Arrow;
+use crate::prepare::{Arrow, Arrows};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -235,10 +235,11 @@ impl<'a, 'p> Search<'a, 'p> {
                 // Most arrows are ruled out by their marginal rate alone.
                 let (label, floor) = (self.labels[at as usize], self.floor());
                 let worth = self.potentials.within(problem.hops - hop);
-                for arrow in self.problem.ways(token) {
-                    let to = arrow.to as usize;
-                    let promise = label.amount * arrow.spot * worth[to] - label.gas;
-                    if promise > floor && to != target {
+                let parts = self.problem.ways_in_parts(token);
+                for (rough, arrow) in parts.into_iter().flat_map(Arrows::iter) {
+                    let to = rough.to as usize;
+                    let promise = |spot: f64| label.amount * spot * worth[to] - label.gas;
+                    if promise(rough.most_spot()) > floor && promise(arrow.spot) > floor && to != target {
                         self.extend(at, arrow, problem.hops - hop, &mut next);
                     }
                 }

@@ -8,7 +8,7 @@
 //! the numbers is worth most (`docs/internals/certificate.md`).
 
 use super::noise::noise;
-use crate::prepare::{Arrow, index32};
+use crate::prepare::{Arrow, RoughArrow, index32};
 use crate::problem::Problem;
 use crate::problem::reachable::hops_ahead;
 use crate::tuning::Tuning;
@@ -123,12 +123,17 @@ impl<'a, 'p> Layers<'a, 'p> {
         self.place[token as usize] as usize
     }
 
-    /// Returns the arrows from a token to inner tokens and to the output.
-    pub(crate) fn arrows(&self, token: u32) -> impl Iterator<Item = Arrow> + '_ {
+    /// Returns the arrows from a token to inner tokens, as far as they are likely to matter, and to the output.
+    pub(crate) fn arrows<'s>(
+        &'s self,
+        token: u32,
+        is_likely: impl Fn(RoughArrow) -> bool + 's,
+    ) -> impl Iterator<Item = Arrow> + 's {
         let (graph, token) = (self.problem.prepared.graph(), token as usize);
         let is_apart = !graph.is_inner(self.problem.target);
         let last = is_apart.then(|| graph.between(token, self.problem.target)).into_iter().flatten();
-        graph.inner_arrows(token).iter().copied().chain(last)
+        let inner = graph.to_inner(token).iter().filter(move |(rough, _)| is_likely(**rough));
+        inner.map(|(_, arrow)| *arrow).chain(last)
     }
 
     /// Returns whether a route can pass a token between its ends with so many remaining pools.
@@ -181,9 +186,9 @@ impl<'a, 'p> Layers<'a, 'p> {
                     let is_next = |to: &u32| answers.bit(*to) == after ^ seen;
                     for &to in reached[after].iter().filter(|to| is_next(to)) {
                         let price_out = price[after][left - 1][self.place(to)];
-                        for arrow in graph.inner_arrows(to as usize) {
-                            let Some(price) = above.get_mut(self.place(arrow.to)) else { continue };
-                            if price_out * arrow.back <= *price {
+                        for (rough, arrow) in graph.to_inner(to as usize).iter() {
+                            let Some(price) = above.get_mut(self.place(rough.to)) else { continue };
+                            if price_out * rough.most_back() <= *price {
                                 continue;
                             }
                             let bit = answers.bit(arrow.to);
@@ -233,7 +238,13 @@ impl<'a, 'p> Layers<'a, 'p> {
         let problem = self.problem;
         let mut terms: Vec<(Earning, f64)> = Vec::new();
         for &from in &layer_prices.given {
-            let arrows = self.arrows(from.token);
+            let price_in = self.price(layer_prices, from);
+            let is_likely = |rough: RoughArrow| {
+                let seen = from.seen | answers.bit(rough.to);
+                let price_out = layer_prices.price[seen][from.left - 1].get(self.place(rough.to));
+                price_out.is_some_and(|price_out| price_in < price_out * rough.most_spot())
+            };
+            let arrows = self.arrows(from.token, is_likely);
             let arrows =
                 arrows.filter(|arrow| self.is_open(arrow.pair, answers) && !answers.used.contains(&arrow.pair));
             terms.extend(arrows.filter_map(|arrow| self.term(layer_prices, answers, from, &arrow, 1.0)));

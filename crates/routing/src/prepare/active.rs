@@ -1,6 +1,7 @@
 //! The tokens that searches pass through in a large market.
 
-use super::{Arrow, Prepared, index32};
+use super::graph::ArrowList;
+use super::{Arrow, Arrows, Prepared, index32};
 use crate::tuning::Tuning;
 
 /// Returns whether a market is so large that searches are cut short.
@@ -13,7 +14,7 @@ pub(crate) fn is_large(prepared: &Prepared) -> bool {
 pub(crate) struct ActiveTokens {
     /// Arrows from active tokens to active inner tokens, by the token that they leave: all of them, or those to tokens
     /// outside of the core.
-    arrows: Vec<Arrow>,
+    arrows: ArrowList,
     /// Where the arrows of each token begin, and where the last end.
     start: Vec<u32>,
     /// Whether the core is active too.
@@ -67,20 +68,20 @@ impl ActiveTokens {
         let mut is_active = vec![false; graph.token_count()];
         tokens.iter().for_each(|token| is_active[*token as usize] = true);
         tokens.sort_unstable();
-        let (mut arrows, mut start) = (Vec::new(), Vec::with_capacity(is_active.len() + 1));
+        let (mut arrows, mut start): (Vec<Arrow>, _) = (Vec::new(), Vec::with_capacity(is_active.len() + 1));
         for token in tokens {
             start.resize(token as usize + 1, index32(arrows.len()));
             arrows.extend(graph.inner_arrows(token as usize).iter().filter(|arrow| is_active[arrow.to as usize]));
         }
         start.resize(is_active.len() + 1, index32(arrows.len()));
-        Self { arrows, start, has_core: false }
+        Self { arrows: arrows.into_iter().collect(), start, has_core: false }
     }
 
     /// Returns the arrows from an active token to active inner tokens, in two parts.
     #[inline]
-    pub(crate) fn arrows<'a>(&'a self, prepared: &'a Prepared, token: usize) -> [&'a [Arrow]; 2] {
-        let core = if self.has_core { prepared.core().arrows(token) } else { &[] };
-        [core, &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]]
+    pub(crate) fn arrows<'a>(&'a self, prepared: &'a Prepared, token: usize) -> [Arrows<'a>; 2] {
+        let core = if self.has_core { prepared.core().arrows(token) } else { Arrows::default() };
+        [core, self.arrows.range(self.start[token]..self.start[token + 1])]
     }
 }
 

@@ -6,7 +6,8 @@
 //! deepest tokens, and the tokens of some depth that are cheap to pass through at prices without arbitrage.
 
 use super::prices::Prices;
-use super::{Arrow, Graph, Standing, index32};
+use super::graph::ArrowList;
+use super::{Arrow, Arrows, Graph, Standing, index32};
 use crate::tuning::Tuning;
 
 /// The tokens of the core, and the arrows that lead to them.
@@ -14,7 +15,7 @@ use crate::tuning::Tuning;
 pub(crate) struct Core {
     tokens: Vec<bool>,
     /// Arrows into the core, by the token that they leave.
-    arrows: Vec<Arrow>,
+    arrows: ArrowList,
     start: Vec<u32>,
 }
 
@@ -26,12 +27,12 @@ impl Core {
         for token in deepest_first.iter().take(Tuning::CORE_DEEPEST_TOKENS) {
             tokens[*token as usize] = true;
         }
-        let (mut arrows, mut start) = (Vec::with_capacity(graph.arrow_count()), vec![0]);
+        let (mut arrows, mut start): (Vec<Arrow>, _) = (Vec::with_capacity(graph.arrow_count()), vec![0]);
         for token in 0..graph.token_count() {
             arrows.extend(graph.inner_arrows(token).iter().filter(|arrow| tokens[arrow.to as usize]));
             start.push(index32(arrows.len()));
         }
-        Self { tokens, arrows, start }
+        Self { tokens, arrows: arrows.into_iter().collect(), start }
     }
 
     /// Returns whether each token is in the core.
@@ -41,8 +42,8 @@ impl Core {
 
     /// Returns the arrows from a token to inner tokens of the core.
     #[inline]
-    pub(crate) fn arrows(&self, token: usize) -> &[Arrow] {
-        &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
+    pub(crate) fn arrows(&self, token: usize) -> Arrows<'_> {
+        self.arrows.range(self.start[token]..self.start[token + 1])
     }
 }
 

@@ -100,6 +100,90 @@ impl Arrow {
     }
 }
 
+/// Where an arrow leads, and its rates, rounded up. A search that rejects most arrows reads only this of them: five fit in
+/// the memory of one arrow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoughArrow {
+    pub(crate) to: u32,
+    spot: f32,
+    back: f32,
+}
+
+impl RoughArrow {
+    fn of(arrow: &Arrow) -> Self {
+        Self { to: arrow.to, spot: rounded_up(arrow.spot), back: rounded_up(arrow.back) }
+    }
+
+    /// Returns an upper bound on [`Arrow::spot`].
+    #[inline]
+    pub(crate) fn most_spot(self) -> f64 {
+        f64::from(self.spot)
+    }
+
+    /// Returns an upper bound on [`Arrow::back`].
+    #[inline]
+    pub(crate) fn most_back(self) -> f64 {
+        f64::from(self.back)
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the next number up is taken where the nearest one is below")]
+fn rounded_up(rate: f64) -> f32 {
+    let near = rate as f32;
+    if f64::from(near) < rate { near.next_up() } else { near }
+}
+
+/// Arrows out of one token.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrows<'a> {
+    rough: &'a [RoughArrow],
+    exact: &'a [Arrow],
+}
+
+impl<'a> Arrows<'a> {
+    /// Returns each arrow after what is to be read of it first.
+    #[inline]
+    pub(crate) fn iter(self) -> impl Iterator<Item = (&'a RoughArrow, &'a Arrow)> {
+        self.rough.iter().zip(self.exact)
+    }
+}
+
+/// Arrows out of many tokens, one token's after the other's.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ArrowList {
+    rough: Vec<RoughArrow>,
+    exact: Vec<Arrow>,
+}
+
+impl ArrowList {
+    pub(crate) fn len(&self) -> usize {
+        self.exact.len()
+    }
+
+    pub(crate) fn exact(&self) -> &[Arrow] {
+        &self.exact
+    }
+
+    #[inline]
+    pub(crate) fn range(&self, range: std::ops::Range<u32>) -> Arrows<'_> {
+        let range = range.start as usize..range.end as usize;
+        Arrows { rough: &self.rough[range.clone()], exact: &self.exact[range] }
+    }
+
+    /// Replaces an arrow.
+    fn set(&mut self, place: usize, arrow: Arrow) {
+        self.rough[place] = RoughArrow::of(&arrow);
+        self.exact[place] = arrow;
+    }
+}
+
+impl FromIterator<Arrow> for ArrowList {
+    fn from_iter<T: IntoIterator<Item = Arrow>>(arrows: T) -> Self {
+        let exact: Vec<Arrow> = arrows.into_iter().collect();
+        Self { rough: exact.iter().map(RoughArrow::of).collect(), exact }
+    }
+}
+
 /// One direction of one range of constant liquidity `L` from root rate `z`: `f(x) = spot·x / (1 + spot·x / (L·z))`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain {
@@ -218,9 +302,7 @@ impl InnerPair {
 /// middle of a route, so that searches leave the others out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
-    arrows: Vec<Arrow>,
-    /// The token at the other side of each arrow, for searches that read most arrows for nothing else.
-    to: Vec<u32>,
+    arrows: ArrowList,
     start: Vec<u32>,
     outer: Vec<u32>,
     inner: Vec<bool>,
@@ -266,9 +348,9 @@ impl Graph {
                 *place += 1;
             }
         }
-        let to = arrows.iter().map(|arrow| arrow.to).collect();
+        let arrows = arrows.into_iter().collect();
         let first = curves.iter().map(|curve| curve.as_deref().map(FirstRange::of).unwrap_or_default()).collect();
-        let mut graph = Self { arrows, to, start, outer, inner, ends, inner_pairs: Vec::new(), first };
+        let mut graph = Self { arrows, start, outer, inner, ends, inner_pairs: Vec::new(), first };
         graph.inner_pairs = graph.pairs_within(curves);
         graph
     }
@@ -286,8 +368,9 @@ impl Graph {
             };
             graph.first[pair as usize] = FirstRange::of(curve);
             let arrow = Arrow::of(pair, ends[1], curve);
-            *graph.arrow_mut(ends[0], ends[1], pair)? = arrow;
-            *graph.arrow_mut(ends[1], ends[0], pair)? = arrow.reversed(ends[0] as usize);
+            let places = [graph.place(ends[0], ends[1], pair)?, graph.place(ends[1], ends[0], pair)?];
+            graph.arrows.set(places[0], arrow);
+            graph.arrows.set(places[1], arrow.reversed(ends[0] as usize));
             if let Ok(at) = graph.inner_pairs.binary_search_by_key(&pair, |inner| inner.id) {
                 graph.inner_pairs[at] = InnerPair::of(pair, ends, curve);
             }
@@ -295,13 +378,14 @@ impl Graph {
         Some(graph)
     }
 
-    fn arrow_mut(&mut self, from: u32, to: u32, pair: u32) -> Option<&mut Arrow> {
+    /// Returns the place of a pair's arrow from one token to another.
+    fn place(&self, from: u32, to: u32, pair: u32) -> Option<usize> {
         let (from, inner) = (from as usize, self.inner[to as usize]);
         let (start, outer, end) = (self.start[from], self.outer[from], self.start[from + 1]);
         let range = if inner { start..outer } else { outer..end };
-        let arrows = self.arrows.get_mut(range.start as usize..range.end as usize)?;
+        let arrows = self.arrows.exact().get(range.start as usize..range.end as usize)?;
         let at = arrows.binary_search_by_key(&pair, |arrow| arrow.pair).ok()?;
-        arrows.get_mut(at)
+        Some(range.start as usize + at)
     }
 
     fn pairs_within(&self, curves: &[Option<Arc<PairCurve>>]) -> Vec<InnerPair> {
@@ -347,7 +431,7 @@ impl Graph {
     /// Returns an arrow by its place among all.
     #[inline]
     pub(crate) fn arrow(&self, place: u32) -> &Arrow {
-        &self.arrows[place as usize]
+        &self.arrows.exact()[place as usize]
     }
 
     /// Returns the place of a token's first arrow.
@@ -358,33 +442,38 @@ impl Graph {
     /// Returns every arrow out of a token.
     #[inline]
     pub(crate) fn arrows(&self, token: usize) -> &[Arrow] {
-        &self.arrows[self.start[token] as usize..self.start[token + 1] as usize]
+        &self.arrows.exact()[self.start[token] as usize..self.start[token + 1] as usize]
     }
 
     /// Returns every arrow out of a token, with the token at its other side.
     #[inline]
     pub(crate) fn neighbours(&self, token: usize) -> impl Iterator<Item = (usize, &Arrow)> {
-        let to = &self.to[self.start[token] as usize..self.start[token + 1] as usize];
-        to.iter().map(|to| *to as usize).zip(self.arrows(token))
+        let arrows = self.arrows.range(self.start[token]..self.start[token + 1]);
+        arrows.iter().map(|(rough, arrow)| (rough.to as usize, arrow))
     }
 
     /// Returns every arrow out of a token to an inner token, with that token.
     #[inline]
     pub(crate) fn inner_neighbours(&self, token: usize) -> impl Iterator<Item = (usize, &Arrow)> {
-        let inner = self.inner_arrows(token).len();
-        self.neighbours(token).take(inner)
+        self.to_inner(token).iter().map(|(rough, arrow)| (rough.to as usize, arrow))
+    }
+
+    /// Returns every arrow out of a token to an inner token.
+    #[inline]
+    pub(crate) fn to_inner(&self, token: usize) -> Arrows<'_> {
+        self.arrows.range(self.start[token]..self.outer[token])
     }
 
     /// Returns the arrows out of a token that lead to outer tokens.
     #[inline]
     pub(crate) fn outer_arrows(&self, token: usize) -> &[Arrow] {
-        &self.arrows[self.outer[token] as usize..self.start[token + 1] as usize]
+        &self.arrows.exact()[self.outer[token] as usize..self.start[token + 1] as usize]
     }
 
     /// Returns the arrows out of a token that lead to inner tokens.
     #[inline]
     pub(crate) fn inner_arrows(&self, token: usize) -> &[Arrow] {
-        &self.arrows[self.start[token] as usize..self.outer[token] as usize]
+        &self.arrows.exact()[self.start[token] as usize..self.outer[token] as usize]
     }
 
     /// Returns the arrows from one token to another, looked up at whichever of the two has fewer.

@@ -19,7 +19,7 @@ use braid_primitives::{PoolId, TokenId};
 use braid_protocols::continuous::PairCurve;
 
 use core::Core;
-pub(crate) use graph::{Arrow, Graph};
+pub(crate) use graph::{Arrow, Arrows, Graph, RoughArrow};
 use groups::Groups;
 pub(crate) use ladder::Ladder;
 pub(crate) use node::{NOWHERE, Nodes, index32};

@@ -20,13 +20,17 @@ pub(crate) struct Nodes {
 impl Nodes {
     pub(crate) fn of(market: &Market) -> Self {
         let mut nodes = Self { of_token: vec![0; market.tokens().len()], tokens: vec![Tokens::ETHER, Tokens::WETH] };
-        for (token, _) in market.tokens().iter() {
-            if token == Tokens::ETHER || token == Tokens::WETH {
-                nodes.of_token[token.index()] = index32(WETH);
-            } else if !market.pools_of(token).is_empty() {
-                nodes.of_token[token.index()] = index32(nodes.tokens.len());
-                nodes.tokens.push(token);
-            }
+        let with_pools = || {
+            let tokens = market.tokens().iter().map(|(token, _)| token);
+            tokens.filter(|token| *token > Tokens::WETH && !market.pools_of(*token).is_empty())
+        };
+        let (between, ends): (Vec<TokenId>, Vec<TokenId>) = with_pools().partition(|token| has_two_neighbours(market, *token));
+        for token in between.into_iter().chain(ends) {
+            nodes.of_token[token.index()] = index32(nodes.tokens.len());
+            nodes.tokens.push(token);
+        }
+        for token in [Tokens::ETHER, Tokens::WETH] {
+            nodes.of_token[token.index()] = index32(WETH);
         }
         nodes
     }
@@ -47,6 +51,13 @@ impl Nodes {
     pub(crate) fn count(&self) -> usize {
         self.tokens.len()
     }
+}
+
+/// Returns whether a token has pools with two others.
+fn has_two_neighbours(market: &Market, token: TokenId) -> bool {
+    let pools = market.pools_of(token).iter().filter_map(|pool| market.pool(*pool));
+    let mut others = pools.flat_map(|pool| &pool.coins).copied().filter(|coin| *coin != token);
+    others.next().is_some_and(|first| others.any(|other| other != first))
 }
 
 /// Converts an index to 32 bits: tables have fewer than 2³² rows, because ids are 32 bits.

@@ -10,7 +10,7 @@ use braid_primitives::{PoolId, TokenId};
 use braid_protocols::continuous::{Direction, GasSpread, PairCurve};
 
 use crate::prepare::active::{ActiveTokens, is_large};
-use crate::prepare::{Arrow, index32};
+use crate::prepare::{Arrow, Arrows, index32};
 use crate::tuning::Tuning;
 use crate::witness::Recorder;
 use crate::{PoolFilter, Prepared, Request, SolveError};
@@ -162,11 +162,16 @@ impl<'a> Problem<'a> {
     /// Returns the arrows from a token to inner tokens that searches pass through.
     #[inline]
     pub(crate) fn ways(&self, token: usize) -> impl Iterator<Item = &Arrow> {
-        let [some, others] = match &self.active {
+        self.ways_in_parts(token).into_iter().flat_map(Arrows::iter).map(|(_, arrow)| arrow)
+    }
+
+    /// Returns the same arrows in two parts.
+    #[inline]
+    pub(crate) fn ways_in_parts(&self, token: usize) -> [Arrows<'_>; 2] {
+        match &self.active {
             Some(active) => active.arrows(self.prepared, token),
-            None => [self.prepared.graph().inner_arrows(token), &[]],
-        };
-        some.iter().chain(others)
+            None => [self.prepared.graph().to_inner(token), Arrows::default()],
+        }
     }
 
     /// Counts the open pools.

@@ -10,7 +10,7 @@
 //! through active tokens, and of every route if all tokens are active. With several inputs, caps are the sums over all
 //! of them. With several outputs, a token's worth is that at the best of them, without gas, and bounds nothing.
 
-use crate::prepare::Arrow;
+use crate::prepare::{Arrow, Arrows, RoughArrow};
 use crate::problem::Problem;
 use crate::tuning::Tuning;
 
@@ -167,7 +167,10 @@ fn caps(problem: &Problem<'_>, input: usize, amount: f64, through: Through) -> V
     let mut cap = vec![0.0; problem.prepared.graph().token_count()];
     cap[input] = amount * Tuning::OUTWARD;
     let way = Way { start: input, ends: &problem.terms.weights, lone: problem.target };
-    sweep(problem, through, problem.hops, way, false, &mut cap, |before, cap, x, arrow| {
+    let may = |before: &[f64], cap: &[f64], x: usize, rough: RoughArrow| {
+        before[x] * rough.most_spot() * Tuning::OUTWARD > cap[rough.to as usize]
+    };
+    sweep(problem, through, problem.hops, way, false, &mut cap, may, |before, cap, x, arrow| {
         let reached = before[x] * arrow.spot * Tuning::OUTWARD;
         let better = reached > cap[arrow.to as usize] && arrow.to as usize != input && problem.is_open(arrow.pair);
         if better {
@@ -212,7 +215,10 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     let mut cost = vec![f64::INFINITY; cap.len()];
     cost[source] = start;
     let way = Way { start: source, ends: &problem.terms.weights, lone: target };
-    sweep(problem, Through::Active, problem.hops, way, false, &mut cost, |before, cost, x, arrow| {
+    let may = |before: &[f64], cost: &[f64], x: usize, rough: RoughArrow| {
+        before[x] < cost[rough.to as usize] * rough.most_spot()
+    };
+    sweep(problem, Through::Active, problem.hops, way, false, &mut cost, may, |before, cost, x, arrow| {
         let (here, to) = (before[x], arrow.to as usize);
         if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 || !problem.is_open(arrow.pair) {
             return false;
@@ -243,8 +249,11 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> 
     worth[target] = problem.price_out;
     let gas_price = problem.gas_price * gas_share;
     let way = Way { start: target, ends: &problem.terms.supplies, lone: source };
+    let may = |before: &[f64], worth: &[f64], x: usize, rough: RoughArrow| {
+        before[x] * rough.most_back() > worth[rough.to as usize]
+    };
     let mut layers =
-        sweep(problem, Through::Active, problem.hops, way, is_kept, &mut worth, |before, worth, x, arrow| {
+        sweep(problem, Through::Active, problem.hops, way, is_kept, &mut worth, may, |before, worth, x, arrow| {
             let (here, from) = (before[x], arrow.to as usize);
             if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
                 return false;
@@ -271,7 +280,10 @@ pub(crate) fn worths_at(problem: &Problem<'_>, output: usize, price: f64, hops: 
     let mut worth = vec![0.0; problem.prepared.graph().token_count()];
     worth[output] = price;
     let way = Way { start: output, ends: &problem.terms.supplies, lone: problem.source };
-    sweep(problem, Through::Active, hops, way, false, &mut worth, |before, worth, x, arrow| {
+    let may = |before: &[f64], worth: &[f64], x: usize, rough: RoughArrow| {
+        before[x] * rough.most_back() * Tuning::OUTWARD > worth[rough.to as usize]
+    };
+    sweep(problem, Through::Active, hops, way, false, &mut worth, may, |before, worth, x, arrow| {
         let from = arrow.to as usize;
         let rate = before[x] * arrow.back * Tuning::OUTWARD;
         let better = rate > worth[from] && from != output && from != problem.target && problem.is_open(arrow.pair);
@@ -311,6 +323,7 @@ fn sweep(
     way: Way<'_>,
     is_kept: bool,
     values: &mut [f64],
+    may: impl Fn(&[f64], &[f64], usize, RoughArrow) -> bool,
     mut relax: impl FnMut(&[f64], &mut [f64], usize, &Arrow) -> bool,
 ) -> Vec<Vec<f64>> {
     let graph = problem.prepared.graph();
@@ -330,20 +343,22 @@ fn sweep(
         }
         let is_last = problem.is_pair() && hop == hops;
         for &x in frontier.iter().filter(|_| !is_last) {
-            let mut relax = |arrow: &Arrow| {
-                let to = arrow.to as usize;
-                if !relax(&before, values, x, arrow) {
-                    return;
-                }
-                improved.push(to);
-                if to != way.lone && fresh[to] != round + 1 {
-                    fresh[to] = round + 1;
-                    next.push(to);
-                }
+            let parts = match through {
+                Through::All => [graph.to_inner(x), Arrows::default()],
+                Through::Active => problem.ways_in_parts(x),
             };
-            match through {
-                Through::All => graph.inner_arrows(x).iter().for_each(&mut relax),
-                Through::Active => problem.ways(x).for_each(&mut relax),
+            for part in parts {
+                for (rough, arrow) in part.iter() {
+                    let to = rough.to as usize;
+                    if !may(&before, values, x, *rough) || !relax(&before, values, x, arrow) {
+                        continue;
+                    }
+                    improved.push(to);
+                    if to != way.lone && fresh[to] != round + 1 {
+                        fresh[to] = round + 1;
+                        next.push(to);
+                    }
+                }
             }
         }
         for end in way.ends.iter().map(|(end, _)| *end as usize).filter(|end| is_last || !graph.is_inner(*end)) {

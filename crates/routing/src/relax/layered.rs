@@ -12,7 +12,7 @@ use super::slopes::Stage;
 use super::subproblem::{Member, Subproblem};
 use crate::bound::layers::{Answers, Earning, LayerPrices, Layers, Node};
 use crate::prepare::active::is_large;
-use crate::prepare::index32;
+use crate::prepare::{RoughArrow, index32};
 use crate::tuning::Tuning;
 
 /// A search for the least dual by remaining pools.
@@ -176,7 +176,8 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
         let tokens = layers.set_of(nodes.iter().map(|(node, _)| node.token));
         let mut members: Vec<Member<'p>> = Vec::new();
         for ((node, _), number) in nodes.iter().zip(0_u32..) {
-            for arrow in layers.arrows(node.token) {
+            let is_likely = |rough: RoughArrow| rough.to as usize == problem.target || layers.is_in(&tokens, rough.to);
+            for arrow in layers.arrows(node.token, is_likely) {
                 let to = if arrow.to as usize == problem.target {
                     Some(index32(last))
                 } else {

@@ -8,6 +8,7 @@
 //! (`docs/internals/baskets.md`). With one input and one output, nothing flows into the input or out of the output;
 //! some stages use that.
 
+mod ahead;
 mod first;
 mod held;
 mod layered;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 use braid_primitives::U256;
 
+use self::ahead::Ahead;
 use self::layered::LayeredTask;
 use crate::candidates::simple::SimplePlan;
 use crate::candidates::walk;
@@ -75,7 +77,7 @@ fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>)
     // First through the core of the market; if that finds no route, through the whole market.
     problem.active = ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops).map(Arc::new);
     if problem.active.is_some() {
-        if let Ok(solution) = Solver::new(prepared, request, problem.clone()).solve() {
+        if let Ok(solution) = Solver::solve(prepared, request, problem.clone()) {
             return Ok(solution);
         }
         problem.active = None;
@@ -83,7 +85,7 @@ fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>)
             recorder.replace(None);
         }
     }
-    Solver::new(prepared, request, problem).solve()
+    Solver::solve(prepared, request, problem)
 }
 
 /// Answers a request for ether to wrapped ether or back, where there is nothing to choose.
@@ -156,33 +158,37 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn solve(mut self) -> Result<Solution, SolveError> {
+    fn solve(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Result<Solution, SolveError> {
         let mut best: Option<Candidate> = None;
-        self.first(&mut best)?;
-        let (mut bound, task) = self.split_all(&mut best);
+        let (ahead, solver) = Ahead::beside(&problem.clone(), || {
+            let mut solver = Solver::new(prepared, request, problem);
+            solver.first(&mut best).map(|()| solver)
+        });
+        let solver = solver?;
+        let (mut bound, task) = solver.split_all(ahead, &mut best);
         if let Some(task) = task {
-            bound = self.narrow_and_try_others(task, bound, &mut best);
+            bound = solver.narrow_and_try_others(task, bound, &mut best);
         } else {
-            bound = self.try_others(bound, &mut best);
+            bound = solver.try_others(bound, &mut best);
         }
-        if self.too_much_gas.get() && is_open(bound, net_of(best.as_ref())) {
-            best = self.save_gas(bound, best);
+        if solver.too_much_gas.get() && is_open(bound, net_of(best.as_ref())) {
+            best = solver.save_gas(bound, best);
         }
-        self.simplify_all(bound, &mut best);
-        let Some(found) = best else { return Err(self.why_nothing()) };
-        let certificate = self.certificate(bound, &found);
-        Ok(Solution { route: found.route, certificate, pools_visited: self.visited() })
+        solver.simplify_all(bound, &mut best);
+        let Some(found) = best else { return Err(solver.why_nothing()) };
+        let certificate = solver.certificate(bound, &found);
+        Ok(Solution { route: found.route, certificate, pools_visited: solver.visited() })
     }
 
     /// Splits over all open pools. Returns a bound on every route over them, and what may narrow it further.
-    fn split_all(&self, best: &mut Option<Candidate>) -> (f64, Option<LayeredTask<'a>>) {
+    fn split_all(&self, ahead: Option<Ahead>, best: &mut Option<Candidate>) -> (f64, Option<LayeredTask<'a>>) {
         if let Some(recorder) = self.problem.recorder {
             recorder.replace(None);
         }
         if self.is_below_gas {
             return (self.below_gas(best.as_ref()), None);
         }
-        let split = self.split(&self.problem, best);
+        let split = self.split(&self.problem, ahead, best);
         self.tightest.set(split.tightest(&self.problem));
         if self.problem.is_pair() {
             self.searched.replace(split.searched());
@@ -223,7 +229,7 @@ impl<'a> Solver<'a> {
     fn try_others(&self, bound: f64, best: &mut Option<Candidate>) -> f64 {
         let mut bound = bound;
         if self.is_far(bound, best.as_ref()) && self.offer_parts(best) && !self.problem.is_pair() {
-            bound = self.split_all(best).0;
+            bound = self.split_all(None, best).0;
         }
         self.offer_at_nominal_gas(bound, best);
         let is_in_doubt = |found: &Candidate| !self.problem.is_pair() && self.is_off(bound, found, Tuning::IN_LINE_GAP);
