@@ -235,7 +235,7 @@ impl<'a, 'p> Search<'a, 'p> {
                 // Most arrows are ruled out by their marginal rate alone.
                 let (label, floor) = (self.labels[at as usize], self.floor());
                 let worth = self.potentials.within(problem.hops - hop);
-                let parts = self.problem.ways_in_parts(token);
+                let parts = self.problem.ways(token);
                 for (rough, arrow) in parts.into_iter().flat_map(Arrows::iter) {
                     let to = rough.to as usize;
                     let promise = |spot: f64| label.amount * spot * worth[to] - label.gas;
@@ -267,7 +267,7 @@ impl<'a, 'p> Search<'a, 'p> {
     fn extend(&mut self, at: u32, arrow: &Arrow, pools: usize, next: &mut Vec<u32>) {
         let problem = self.problem;
         let (label, to) = (self.labels[at as usize], arrow.to as usize);
-        let worth = self.potentials.within(pools)[to];
+        let worth = self.potentials.worth_within(pools, to);
         let floor = self.floor();
         if self.left == 0 || worth <= 0.0 || !problem.is_open(arrow.pair) || to == problem.source {
             return;

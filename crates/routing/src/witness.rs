@@ -60,7 +60,9 @@ impl Recorder {
             price_wei: price[token],
             cap: caps[token],
         });
-        *best = Some(Witness { tokens: tokens.collect(), bound_value_wei: bound, left_out: left_out() });
+        let mut tokens: Vec<TokenPrice> = tokens.collect();
+        tokens.sort_unstable_by_key(|known| known.token);
+        *best = Some(Witness { tokens, bound_value_wei: bound, left_out: left_out() });
     }
 
     /// Returns the recorded witness, and replaces it by another.

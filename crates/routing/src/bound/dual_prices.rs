@@ -25,6 +25,12 @@ impl DualPrices {
         *known = price;
     }
 
+    /// Returns a token's price; zero for one that no search can meet.
+    #[inline]
+    fn price_of(&self, token: usize) -> f64 {
+        self.price.get(token).copied().unwrap_or(0.0)
+    }
+
     /// Returns the open pools that may earn something at these prices, each once, as a token and the place of its
     /// arrow. No other pool between tokens with prices would trade, except by rounding.
     pub(crate) fn may_earn(&self) -> &[(usize, u32)] {
@@ -52,7 +58,7 @@ impl DualPrices {
                 band = band.within(limits);
             }
             for rung in rungs {
-                let other = self.price[rung.to as usize];
+                let other = self.price_of(rung.to as usize);
                 if other > 0.0 && problem.is_open(rung.pair) {
                     band.narrow(problem, [token, rung.to as usize], [rung.spot, rung.back], other);
                 }
@@ -85,9 +91,9 @@ impl DualPrices {
         for &token in &self.given {
             for rung in ladder.rungs(token).iter().filter(|rung| problem.is_open(rung.pair)) {
                 let to = rung.to as usize;
-                if self.price[to] > 0.0 {
+                if self.price_of(to) > 0.0 {
                     self.may_earn.push((token, rung.arrow));
-                } else if alive[to] {
+                } else if alive.get(to) == Some(&true) {
                     let mut band = Band::ANY;
                     band.narrow(problem, [to, token], [rung.back, rung.spot], self.price[token]);
                     tied.push((ladder.place(to), band));
@@ -102,8 +108,8 @@ impl DualPrices {
     fn settle_by_gas(&mut self, problem: &Problem<'_>, token: usize, guess: f64) {
         let price = self.within_gas(problem, token, guess);
         let graph = problem.prepared.graph();
-        for (arrow, place) in graph.arrows(token).iter().zip(graph.first_arrow(token)..) {
-            let other = self.price[arrow.to as usize];
+        for (arrow, place) in problem.arrows(token).iter().zip(graph.first_arrow(token)..) {
+            let other = self.price_of(arrow.to as usize);
             let trades = price < other * arrow.spot || other < price * arrow.back;
             if trades && other > 0.0 && price > 0.0 && problem.is_open(arrow.pair) {
                 self.may_earn.push((token, place));
@@ -133,9 +139,9 @@ impl DualPrices {
     ) -> Result<Band, Band> {
         let mut band = Band::ANY;
         let gas_price = problem.gas_price * gas_share;
-        for arrow in problem.prepared.graph().arrows(token) {
+        for arrow in problem.arrows(token) {
             let to = arrow.to as usize;
-            let other = self.price[to];
+            let other = self.price_of(to);
             if other <= 0.0 || !problem.is_open(arrow.pair) {
                 continue;
             }
@@ -235,12 +241,12 @@ mod tests {
         let deep = [((0, 1), [1_000 * ETHER; 2]), ((1, 2), [ETHER; 2])];
         let market = prepared(&[deep[0], deep[1], ((0, 2), [ETHER / 10_000, 1])]);
         let problem = problem(&market, token(1), U256::from(ETHER), token(0));
-        let [weth, hub, odd] = [0, 1, 2].map(|position| token(position).index());
-        let mut dual_prices = DualPrices::new(odd + 1);
+        let [weth, hub, odd] = [0, 1, 2].map(|position| market.node(token(position)));
+        let mut dual_prices = DualPrices::new(problem.token_count);
         dual_prices.set(weth, 1.0);
         dual_prices.set(hub, 1.0);
-        let guess = vec![1.0; odd + 1];
-        dual_prices.fill(&problem, &vec![true; odd + 1], &guess);
+        let guess = vec![1.0; problem.token_count];
+        dual_prices.fill(&problem, &vec![true; problem.token_count], &guess);
         assert!((0.9..1.1).contains(&dual_prices.price[odd]), "{}", dual_prices.price[odd]);
     }
 }

@@ -186,16 +186,13 @@ fn best_pair(problem: &Problem<'_>) -> f64 {
 
 /// Computes the fewest pools from the input to the output.
 fn fewest_pools(problem: &Problem<'_>, alive: &[bool]) -> Option<usize> {
-    let graph = problem.prepared.graph();
     let mut frontier = vec![problem.source];
     let mut seen = vec![false; alive.len()];
     for hop in 1..=problem.hops {
         let mut next = Vec::new();
         for &x in &frontier {
-            for arrow in
-                graph.arrows(x).iter().filter(|a| a.spot > 0.0 && alive[a.to as usize] && problem.is_open(a.pair))
-            {
-                let to = arrow.to as usize;
+            let pays = |(to, arrow): &(usize, &Arrow)| arrow.spot > 0.0 && alive[*to] && problem.is_open(arrow.pair);
+            for (to, _) in problem.neighbours(x).filter(pays) {
                 if to == problem.target {
                     return Some(hop);
                 }

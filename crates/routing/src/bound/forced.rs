@@ -6,6 +6,7 @@
 //! that pool would count for both.
 
 use super::noise::noise;
+use crate::prepare::Arrow;
 use crate::problem::Problem;
 
 /// Computes the deduction from the bound at these prices; never above zero. A token that is both input and output need
@@ -14,17 +15,15 @@ pub(crate) fn forced(problem: &Problem<'_>, alive: &[bool], caps: &[f64], price:
     let terms = &problem.terms;
     let is_input = |token: u32| terms.supplies.iter().any(|(input, _)| *input == token);
     let is_output = |token: u32| terms.weights.iter().any(|(output, _)| *output == token);
-    let graph = problem.prepared.graph();
+    let is_open = |(to, arrow): &(usize, &Arrow)| alive[*to] && problem.is_open(arrow.pair);
     let mut sum = 0.0;
     for (token, _) in terms.weights.iter().filter(|(token, _)| !is_input(*token)) {
-        let arrows = graph.arrows(*token as usize).iter();
-        let arrows = arrows.filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pair));
+        let arrows = problem.neighbours(*token as usize).filter(is_open).map(|(_, arrow)| arrow);
         let terms = arrows.map(|arrow| term(problem, caps, price, (arrow.pair, 1 - arrow.side), [arrow.to, *token]));
         sum += least_loss(terms);
     }
     for (token, _) in terms.supplies.iter().filter(|(token, _)| !is_output(*token)) {
-        let arrows = graph.arrows(*token as usize).iter();
-        let arrows = arrows.filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pair));
+        let arrows = problem.neighbours(*token as usize).filter(is_open).map(|(_, arrow)| arrow);
         if arrows.clone().any(|arrow| is_output(arrow.to)) {
             continue;
         }

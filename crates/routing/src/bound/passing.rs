@@ -7,6 +7,7 @@
 //! counts for one of its tokens. If there are several inputs or outputs, pools that touch one count there, in `forced`.
 
 use super::noise::noise;
+use crate::prepare::Arrow;
 use crate::problem::{NOWHERE, Problem};
 
 /// Computes the deduction from the dual at the prices of all tokens, where `earning` lists the pools that earn more
@@ -63,12 +64,12 @@ fn saved(
     // The best of the pools that lead to the token, and of those that lead on; a direction lacks nothing if one of its
     // pools counts elsewhere.
     let mut best = [f64::NEG_INFINITY; 2];
-    for arrow in graph.arrows(here).iter().filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pair)) {
+    let is_open = |(to, arrow): &(usize, &Arrow)| alive[*to] && problem.is_open(arrow.pair);
+    for (to, arrow) in problem.neighbours(here).filter(is_open) {
         if best == [0.0; 2] {
             return 0.0;
         }
         let open = problem.open_ways(graph.ends(arrow.pair));
-        let to = arrow.to as usize;
         let ways = [(1 - arrow.side, to, here), (arrow.side, here, to)];
         for (best, (side, from, to)) in best.iter_mut().zip(ways).filter(|(_, (side, ..))| open[usize::from(*side)]) {
             if *best >= 0.0 {

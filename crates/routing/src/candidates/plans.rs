@@ -118,7 +118,7 @@ fn hubs(problem: &Problem<'_>) -> Vec<usize> {
     }
     let (prepared, alive) = (problem.prepared, reachable(problem));
     let tokens = prepared.deepest_first().iter().map(|token| *token as usize);
-    tokens.filter(|token| alive[*token] && prepared.graph().is_inner(*token)).take(Tuning::PLAN_HUBS).collect()
+    tokens.filter(|token| prepared.graph().is_inner(*token) && alive[*token]).take(Tuning::PLAN_HUBS).collect()
 }
 
 struct Builder<'a, 'p> {

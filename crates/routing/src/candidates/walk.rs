@@ -101,7 +101,7 @@ impl Walk<'_, '_> {
     /// Returns the most that an amount can be worth after a pool, if the path has so many pools left with it. Allows
     /// one atomic unit more than the pool's best rate gives, since a few contracts round an output up.
     fn most(&self, arrow: &Arrow, amount: U256, hops: usize) -> f64 {
-        let worth = self.potentials.within(hops - 1)[arrow.to as usize];
+        let worth = self.potentials.worth_within(hops - 1, arrow.to as usize);
         (f64::from(amount) * arrow.spot + 1.0) * worth * Tuning::OUTWARD
     }
 

@@ -23,12 +23,13 @@ pub(crate) struct ActiveTokens {
 
 impl ActiveTokens {
     /// Returns `None` for a market that is not large, where searches pass through all tokens.
-    pub(crate) fn new(prepared: &Prepared, ends: &[usize], hops: usize) -> Option<Self> {
+    /// No token has a number of `count` or above.
+    pub(crate) fn new(prepared: &Prepared, ends: &[usize], hops: usize, count: usize) -> Option<Self> {
         if !is_large(prepared) {
             return None;
         }
         let (graph, core) = (prepared.graph(), prepared.core().tokens());
-        let mut tokens = core.to_vec();
+        let mut tokens = core[..count].to_vec();
         let mut others = Vec::new();
         let mut activate = |token: usize| {
             if !std::mem::replace(&mut tokens[token], true) {
@@ -50,7 +51,7 @@ impl ActiveTokens {
         }
         let mut arrows: Vec<(u32, Arrow)> = Vec::new();
         for token in others.into_iter().filter(|token| graph.is_inner(*token)) {
-            let active = graph.arrows(token).iter().filter(|arrow| tokens[arrow.to as usize]);
+            let active = graph.arrows(token).iter().filter(|arrow| tokens.get(arrow.to as usize) == Some(&true));
             arrows.extend(active.map(|arrow| (arrow.to, arrow.reversed(token))));
         }
         arrows.sort_by_key(|(from, arrow)| (*from, arrow.pair));
@@ -62,10 +63,10 @@ impl ActiveTokens {
         Some(Self { arrows: arrows.into_iter().map(|(_, arrow)| arrow).collect(), start, has_core: true })
     }
 
-    /// Activates only these tokens.
-    pub(crate) fn only(prepared: &Prepared, mut tokens: Vec<u32>) -> Self {
+    /// Activates only these tokens. None has a number of `count` or above.
+    pub(crate) fn only(prepared: &Prepared, mut tokens: Vec<u32>, count: usize) -> Self {
         let graph = prepared.graph();
-        let mut is_active = vec![false; graph.token_count()];
+        let mut is_active = vec![false; count];
         tokens.iter().for_each(|token| is_active[*token as usize] = true);
         tokens.sort_unstable();
         let (mut arrows, mut start): (Vec<Arrow>, _) = (Vec::new(), Vec::with_capacity(is_active.len() + 1));
@@ -90,9 +91,14 @@ mod tests {
     use braid_primitives::U256;
 
     use super::*;
+    use crate::problem::Problem;
     use crate::testing::{prepared, problem, token};
 
     const ETHER: u128 = 10_u128.pow(18);
+
+    fn ways<'a>(problem: &'a Problem<'_>, from: usize) -> impl Iterator<Item = &'a Arrow> {
+        problem.ways(from).into_iter().flat_map(Arrows::iter).map(|(_, arrow)| arrow)
+    }
 
     #[test]
     fn a_search_passes_to_tokens_that_are_active_and_to_no_others() {
@@ -105,18 +111,18 @@ mod tests {
             std::iter::once(on_ether).chain(on_last)
         });
         let market = prepared(&pools.collect::<Vec<_>>());
-        let ends = [token(3_000), token(3_003)].map(|token| token.index());
+        let ends = [token(3_000), token(3_003)].map(|token| market.node(token));
         let mut problem = problem(&market, token(3_000), U256::from(ETHER), token(3_003));
         let graph = market.graph();
-        problem.active = ActiveTokens::new(&market, &ends, 4).map(std::sync::Arc::new);
+        problem.active = ActiveTokens::new(&market, &ends, 4, problem.token_count).map(std::sync::Arc::new);
         assert!(problem.active.is_some());
         // Tokens between an end and the core are next to the end.
         let is_next = |token: usize| graph.arrows(token).iter().any(|arrow| ends.contains(&(arrow.to as usize)));
         let is_active = |token: usize| market.core().tokens()[token] || ends.contains(&token) || is_next(token);
         assert!((0..graph.token_count()).any(|token| graph.is_inner(token) && !is_active(token)));
-        for from in (0..graph.token_count()).filter(|token| is_active(*token)) {
+        for from in (0..problem.token_count).filter(|token| is_active(*token)) {
             let by = |arrow: &Arrow| (arrow.to, arrow.pair, arrow.side);
-            let mut ways: Vec<_> = problem.ways(from).map(by).collect();
+            let mut ways: Vec<_> = ways(&problem, from).map(by).collect();
             let active = graph.inner_arrows(from).iter().filter(|arrow| is_active(arrow.to as usize));
             let mut expected: Vec<_> = active.map(by).collect();
             ways.sort_unstable();
@@ -132,13 +138,13 @@ mod tests {
         let graph = market.graph();
         let nodes = [0, 1, 3].map(|at| index32(market.node(token(at))));
         let mut problem = problem(&market, token(1), U256::from(ETHER), token(0));
-        problem.active = Some(std::sync::Arc::new(ActiveTokens::only(&market, nodes.to_vec())));
-        for from in 0..graph.token_count() {
+        problem.active = Some(std::sync::Arc::new(ActiveTokens::only(&market, nodes.to_vec(), problem.token_count)));
+        for from in 0..problem.token_count {
             let is_active = |token: u32| nodes.contains(&token);
-            let ways: Vec<u32> = problem.ways(from).map(|arrow| arrow.pair).collect();
+            let ways: Vec<u32> = ways(&problem, from).map(|arrow| arrow.pair).collect();
             let inner = graph.inner_arrows(from).iter().filter(|arrow| is_active(arrow.to) && is_active(index32(from)));
             assert_eq!(ways, inner.map(|arrow| arrow.pair).collect::<Vec<_>>(), "from {from}");
         }
-        assert_eq!(problem.ways(nodes[1] as usize).count(), 2);
+        assert_eq!(ways(&problem, nodes[1] as usize).count(), 2);
     }
 }

@@ -143,7 +143,7 @@ pub(crate) struct Arrows<'a> {
 impl<'a> Arrows<'a> {
     /// Returns each arrow after what is to be read of it first.
     #[inline]
-    pub(crate) fn iter(self) -> impl Iterator<Item = (&'a RoughArrow, &'a Arrow)> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = (&'a RoughArrow, &'a Arrow)> + Clone {
         self.rough.iter().zip(self.exact)
     }
 }
@@ -306,6 +306,8 @@ pub(crate) struct Graph {
     start: Vec<u32>,
     outer: Vec<u32>,
     inner: Vec<bool>,
+    /// One more than the highest number of an inner token.
+    inner_count: usize,
     /// The tokens at both sides of every pair; `[MAX, MAX]` for a pair that is not in the graph.
     ends: Vec<[u32; 2]>,
     inner_pairs: Vec<InnerPair>,
@@ -324,6 +326,7 @@ impl Graph {
             }
         }
         let inner = inner_tokens(nodes.count(), &ends);
+        let inner_count = inner.iter().rposition(|is_inner| *is_inner).map_or(0, |last| last + 1);
         let is_outer = |token: u32| usize::from(!inner[token as usize]);
         let joined = || ends.iter().filter(|ends| ends[0] != u32::MAX);
         let mut counts = vec![[0_u32; 2]; nodes.count()];
@@ -350,7 +353,7 @@ impl Graph {
         }
         let arrows = arrows.into_iter().collect();
         let first = curves.iter().map(|curve| curve.as_deref().map(FirstRange::of).unwrap_or_default()).collect();
-        let mut graph = Self { arrows, start, outer, inner, ends, inner_pairs: Vec::new(), first };
+        let mut graph = Self { arrows, start, outer, inner, inner_count, ends, inner_pairs: Vec::new(), first };
         graph.inner_pairs = graph.pairs_within(curves);
         graph
     }
@@ -423,6 +426,11 @@ impl Graph {
         self.outer.len()
     }
 
+    /// Returns a number that is above those of all inner tokens, and seldom far: tokens are numbered with these first.
+    pub(crate) fn inner_count(&self) -> usize {
+        self.inner_count
+    }
+
     /// Returns the number of arrows: two per pair.
     pub(crate) fn arrow_count(&self) -> usize {
         self.arrows.len()
@@ -448,8 +456,7 @@ impl Graph {
     /// Returns every arrow out of a token, with the token at its other side.
     #[inline]
     pub(crate) fn neighbours(&self, token: usize) -> impl Iterator<Item = (usize, &Arrow)> {
-        let arrows = self.arrows.range(self.start[token]..self.start[token + 1]);
-        arrows.iter().map(|(rough, arrow)| (rough.to as usize, arrow))
+        self.to_all(token).iter().map(|(rough, arrow)| (rough.to as usize, arrow))
     }
 
     /// Returns every arrow out of a token to an inner token, with that token.
@@ -458,7 +465,13 @@ impl Graph {
         self.to_inner(token).iter().map(|(rough, arrow)| (rough.to as usize, arrow))
     }
 
-    /// Returns every arrow out of a token to an inner token.
+    /// Returns every arrow out of a token, after what is to be read of it first.
+    #[inline]
+    pub(crate) fn to_all(&self, token: usize) -> Arrows<'_> {
+        self.arrows.range(self.start[token]..self.start[token + 1])
+    }
+
+    /// Returns the same for every arrow out of a token to an inner token.
     #[inline]
     pub(crate) fn to_inner(&self, token: usize) -> Arrows<'_> {
         self.arrows.range(self.start[token]..self.outer[token])

@@ -70,6 +70,11 @@ pub(crate) struct Problem<'a> {
     pub(crate) gas_spread: GasSpread,
     /// Most pools of a path.
     pub(crate) hops: usize,
+    /// One more than the highest number of a token that a search can meet: inner tokens, the ends, and what an outer end
+    /// shares pools with. What a search keeps for every token has so many entries; a market may have ten times as many.
+    pub(crate) token_count: usize,
+    /// Whether an end is an outer token.
+    pub(crate) has_outer_end: bool,
     /// Whether each pair is excluded, by id; empty if none is.
     pub(crate) closed: Vec<bool>,
     /// The tokens that searches pass through; `None` for all. Bounds cover all tokens in either case.
@@ -112,6 +117,10 @@ impl<'a> Problem<'a> {
         let lone = |list: &[(u32, f64)]| if let [(token, _)] = list { *token as usize } else { NOWHERE };
         let (source, target) = (lone(&terms.supplies), lone(&terms.weights));
         let is_pair = source != NOWHERE && target != NOWHERE;
+        let (graph, ends) = (prepared.graph(), terms.ends());
+        let is_outer = |end: &&usize| !graph.is_inner(**end);
+        let beside_ends = ends.iter().filter(is_outer).flat_map(|end| graph.neighbours(*end).map(|(to, _)| to));
+        let highest = beside_ends.chain(ends.iter().copied()).max().unwrap_or(NOWHERE);
         #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
         let gas_price = request.gas_price_wei as f64;
         Ok(Self {
@@ -126,6 +135,8 @@ impl<'a> Problem<'a> {
             gas_spread: GasSpread::Whole,
             // A path has no more pools than a route has steps.
             hops: usize::from(request.max_hops).min(usize::from(request.max_steps).max(1)),
+            token_count: graph.inner_count().max(highest + 1),
+            has_outer_end: ends.iter().any(|end| is_outer(&end)),
             closed: closed_pairs(prepared, &request.filter),
             active: None,
             recorder: None,
@@ -159,15 +170,24 @@ impl<'a> Problem<'a> {
         self.closed.is_empty() || !self.closed[pair as usize]
     }
 
-    /// Returns the arrows from a token to inner tokens that searches pass through.
+    /// Returns every arrow from a token to inner tokens and ends, and perhaps to a few others.
     #[inline]
-    pub(crate) fn ways(&self, token: usize) -> impl Iterator<Item = &Arrow> {
-        self.ways_in_parts(token).into_iter().flat_map(Arrows::iter).map(|(_, arrow)| arrow)
+    pub(crate) fn arrows(&self, token: usize) -> &'a [Arrow] {
+        let graph = self.prepared.graph();
+        if self.has_outer_end { graph.arrows(token) } else { graph.inner_arrows(token) }
     }
 
-    /// Returns the same arrows in two parts.
+    /// Returns every arrow from a token to inner tokens and ends, with the token at its other side.
     #[inline]
-    pub(crate) fn ways_in_parts(&self, token: usize) -> [Arrows<'_>; 2] {
+    pub(crate) fn neighbours(&self, token: usize) -> impl Iterator<Item = (usize, &'a Arrow)> + Clone + use<'a> {
+        let (graph, count) = (self.prepared.graph(), self.token_count);
+        let arrows = if self.has_outer_end { graph.to_all(token) } else { graph.to_inner(token) };
+        arrows.iter().map(|(rough, arrow)| (rough.to as usize, arrow)).filter(move |(to, _)| *to < count)
+    }
+
+    /// Returns the arrows from a token to inner tokens that searches pass through, in two parts.
+    #[inline]
+    pub(crate) fn ways(&self, token: usize) -> [Arrows<'_>; 2] {
         match &self.active {
             Some(active) => active.arrows(self.prepared, token),
             None => [self.prepared.graph().to_inner(token), Arrows::default()],

@@ -25,7 +25,7 @@ pub(crate) struct Potentials {
     pub(crate) worth: Vec<f64>,
     /// Worth of a unit of each token at each of several outputs; empty for a pair, where `worth` has it.
     towards: Vec<Vec<f64>>,
-    /// Worth of a unit of each token if at most so many pools remain, by that number; empty if it was not kept.
+    /// Worth of a unit of each inner token if at most so many pools remain, by that number; empty if it was not kept.
     layers: Vec<Vec<f64>>,
     /// Share of the gas that the worths account for.
     gas_share: f64,
@@ -44,7 +44,7 @@ impl Potentials {
     }
 
     fn of_several(problem: &Problem<'_>) -> Self {
-        let mut cap = vec![0.0; problem.prepared.graph().token_count()];
+        let mut cap = vec![0.0; problem.token_count];
         for (input, amount) in &problem.terms.supplies {
             let held = caps(problem, *input as usize, *amount, Through::All);
             cap.iter_mut().zip(held).for_each(|(sum, held)| *sum += held);
@@ -67,10 +67,17 @@ impl Potentials {
         Self { cap, worth, towards: Vec::new(), layers: Vec::new(), gas_share: 0.0 }
     }
 
-    /// Returns the worth of a unit of each token if at most so many pools remain.
+    /// Returns the worth of a unit of each inner token if at most so many pools remain.
     #[inline]
     pub(crate) fn within(&self, pools: usize) -> &[f64] {
         self.layers.get(pools).unwrap_or(&self.worth)
+    }
+
+    /// Returns the worth of a unit of an inner token or of the output if at most so many pools remain.
+    #[inline]
+    pub(crate) fn worth_within(&self, pools: usize, token: usize) -> f64 {
+        // The output is worth the same with any number of pools.
+        self.within(pools).get(token).copied().unwrap_or(self.worth[token])
     }
 
     /// Returns the share of the gas that the worths leave out.
@@ -164,14 +171,14 @@ impl Potentials {
 
 /// Computes the most of each token that an amount of an input can become at marginal rates.
 fn caps(problem: &Problem<'_>, input: usize, amount: f64, through: Through) -> Vec<f64> {
-    let mut cap = vec![0.0; problem.prepared.graph().token_count()];
+    let mut cap = vec![0.0; problem.token_count];
     cap[input] = amount * Tuning::OUTWARD;
     let way = Way { start: input, ends: &problem.terms.weights, lone: problem.target };
-    let may = |before: &[f64], cap: &[f64], x: usize, rough: RoughArrow| {
-        before[x] * rough.most_spot() * Tuning::OUTWARD > cap[rough.to as usize]
+    let may = |here: f64, cap: &[f64], rough: RoughArrow| {
+        here * rough.most_spot() * Tuning::OUTWARD > cap[rough.to as usize]
     };
-    sweep(problem, through, problem.hops, way, false, &mut cap, may, |before, cap, x, arrow| {
-        let reached = before[x] * arrow.spot * Tuning::OUTWARD;
+    sweep(problem, through, problem.hops, way, false, &mut cap, may, |here, cap, _, arrow| {
+        let reached = here * arrow.spot * Tuning::OUTWARD;
         let better = reached > cap[arrow.to as usize] && arrow.to as usize != input && problem.is_open(arrow.pair);
         if better {
             cap[arrow.to as usize] = reached;
@@ -215,11 +222,11 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     let mut cost = vec![f64::INFINITY; cap.len()];
     cost[source] = start;
     let way = Way { start: source, ends: &problem.terms.weights, lone: target };
-    let may = |before: &[f64], cost: &[f64], x: usize, rough: RoughArrow| {
-        before[x] < cost[rough.to as usize] * rough.most_spot()
+    let may = |here: f64, cost: &[f64], rough: RoughArrow| {
+        here < cost[rough.to as usize] * rough.most_spot()
     };
-    sweep(problem, Through::Active, problem.hops, way, false, &mut cost, may, |before, cost, x, arrow| {
-        let (here, to) = (before[x], arrow.to as usize);
+    sweep(problem, Through::Active, problem.hops, way, false, &mut cost, may, |here, cost, x, arrow| {
+        let to = arrow.to as usize;
         if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 || !problem.is_open(arrow.pair) {
             return false;
         }
@@ -249,12 +256,12 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> 
     worth[target] = problem.price_out;
     let gas_price = problem.gas_price * gas_share;
     let way = Way { start: target, ends: &problem.terms.supplies, lone: source };
-    let may = |before: &[f64], worth: &[f64], x: usize, rough: RoughArrow| {
-        before[x] * rough.most_back() > worth[rough.to as usize]
+    let may = |here: f64, worth: &[f64], rough: RoughArrow| {
+        here * rough.most_back() > worth[rough.to as usize]
     };
     let mut layers =
-        sweep(problem, Through::Active, problem.hops, way, is_kept, &mut worth, may, |before, worth, x, arrow| {
-            let (here, from) = (before[x], arrow.to as usize);
+        sweep(problem, Through::Active, problem.hops, way, is_kept, &mut worth, may, |here, worth, _, arrow| {
+            let from = arrow.to as usize;
             if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
                 return false;
             }
@@ -277,15 +284,15 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> 
 
 /// Computes the worth of a unit of each token at marginal rates, at a token of value `price`.
 pub(crate) fn worths_at(problem: &Problem<'_>, output: usize, price: f64, hops: usize) -> Vec<f64> {
-    let mut worth = vec![0.0; problem.prepared.graph().token_count()];
+    let mut worth = vec![0.0; problem.token_count];
     worth[output] = price;
     let way = Way { start: output, ends: &problem.terms.supplies, lone: problem.source };
-    let may = |before: &[f64], worth: &[f64], x: usize, rough: RoughArrow| {
-        before[x] * rough.most_back() * Tuning::OUTWARD > worth[rough.to as usize]
+    let may = |here: f64, worth: &[f64], rough: RoughArrow| {
+        here * rough.most_back() * Tuning::OUTWARD > worth[rough.to as usize]
     };
-    sweep(problem, Through::Active, hops, way, false, &mut worth, may, |before, worth, x, arrow| {
+    sweep(problem, Through::Active, hops, way, false, &mut worth, may, |here, worth, _, arrow| {
         let from = arrow.to as usize;
-        let rate = before[x] * arrow.back * Tuning::OUTWARD;
+        let rate = here * arrow.back * Tuning::OUTWARD;
         let better = rate > worth[from] && from != output && from != problem.target && problem.is_open(arrow.pair);
         if better {
             worth[from] = rate;
@@ -313,9 +320,9 @@ struct Way<'a> {
 
 /// Relaxes arrows round by round from the start, through inner tokens, to the ends.
 ///
-/// `relax` computes a value from those before the round, and returns whether the token at the arrow's other side
-/// improved. The last round of a pair leads only to its end, because no hop remains from any other token. Returns the
-/// values before each round, if they are to be kept.
+/// `relax` gets the value of the token that an arrow leaves, as it was before the round, all values, and that token, and
+/// returns whether the token at the arrow's other side improved; `may` returns whether it possibly does. The last round of a pair leads only to its end, because no hop remains from any other token. Returns the
+/// values of inner tokens before each round, if they are to be kept.
 fn sweep(
     problem: &Problem<'_>,
     through: Through,
@@ -323,34 +330,41 @@ fn sweep(
     way: Way<'_>,
     is_kept: bool,
     values: &mut [f64],
-    may: impl Fn(&[f64], &[f64], usize, RoughArrow) -> bool,
-    mut relax: impl FnMut(&[f64], &mut [f64], usize, &Arrow) -> bool,
+    may: impl Fn(f64, &[f64], RoughArrow) -> bool,
+    mut relax: impl FnMut(f64, &mut [f64], usize, &Arrow) -> bool,
 ) -> Vec<Vec<f64>> {
     let graph = problem.prepared.graph();
     // The round before which each token last improved.
-    let mut fresh = vec![u8::MAX; graph.token_count()];
+    let mut fresh = vec![u8::MAX; problem.token_count];
     fresh[way.start] = 0;
     let mut layers: Vec<Vec<f64>> = Vec::with_capacity(if is_kept { hops + 1 } else { 0 });
-    // The values before a round; tokens that a round improves are copied over before the next.
-    let (mut before, mut improved) = (values.to_vec(), Vec::new());
+    // The values before a round; tokens that a round improves are copied over before the next. Of a pair only the start,
+    // which keeps its value, and the end, from which nothing is computed, can be outer tokens.
+    let count = if problem.is_pair() { graph.inner_count() } else { values.len() };
+    let (mut before, mut improved) = (values[..count].to_vec(), Vec::new());
+    let start_value = values[way.start];
     let (mut frontier, mut next) = (vec![way.start], Vec::new());
     for (round, hop) in (0_u8..u8::MAX - 1).zip(1..=hops) {
         for token in improved.drain(..) {
-            before[token] = values[token];
+            if let Some(before) = before.get_mut(token) {
+                *before = values[token];
+            }
         }
         if is_kept {
             layers.push(before.clone());
         }
         let is_last = problem.is_pair() && hop == hops;
+        let value_before = |x: usize| if x == way.start { start_value } else { before[x] };
         for &x in frontier.iter().filter(|_| !is_last) {
+            let here = value_before(x);
             let parts = match through {
                 Through::All => [graph.to_inner(x), Arrows::default()],
-                Through::Active => problem.ways_in_parts(x),
+                Through::Active => problem.ways(x),
             };
             for part in parts {
                 for (rough, arrow) in part.iter() {
                     let to = rough.to as usize;
-                    if !may(&before, values, x, *rough) || !relax(&before, values, x, arrow) {
+                    if !may(here, values, *rough) || !relax(here, values, x, arrow) {
                         continue;
                     }
                     improved.push(to);
@@ -363,11 +377,10 @@ fn sweep(
         }
         for end in way.ends.iter().map(|(end, _)| *end as usize).filter(|end| is_last || !graph.is_inner(*end)) {
             // Arrows into an end are found from the end's own list.
-            for arrow in graph.arrows(end) {
-                let x = arrow.to as usize;
+            for (x, arrow) in problem.neighbours(end) {
                 let is_fresh = fresh[x] == round || (fresh[x] == round + 1 && frontier.contains(&x));
                 let arrow = arrow.reversed(end);
-                if !is_fresh || !relax(&before, values, x, &arrow) {
+                if !is_fresh || !relax(value_before(x), values, x, &arrow) {
                     continue;
                 }
                 improved.push(end);
@@ -407,10 +420,10 @@ mod tests {
         let problem = problem(&market, token(1), U256::from(ETHER), token(4));
         let potentials = Potentials::new(&problem, 0.0);
         for (position, left) in [(3, 1), (2, 2), (0, 3)] {
-            let at = token(position).index();
+            let at = market.node(token(position));
             assert!(potentials.within(left)[at] > 0.0 && potentials.within(left - 1)[at] == 0.0, "{position}");
         }
-        assert_eq!(potentials.within(3)[token(5).index()], 0.0);
+        assert!(market.node(token(5)) >= problem.token_count);
         // Of four hundred pools only the four on the way are priced.
         let found = path::best_paths_within(&problem, &potentials, 1e18, &Support::default(), 1, 4);
         assert_eq!(found.first().map(|path| path.flows.len()), Some(4));

@@ -67,11 +67,10 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
     }
 
     pub(crate) fn pools_among(&self, members: &[bool]) -> Vec<u32> {
-        let graph = self.problem.prepared.graph();
         let tokens = (0..members.len()).filter(|token| members[*token]);
         // Each pool once: from the end with the lower number.
         let pools = tokens.flat_map(|token| {
-            let above = graph.neighbours(token).filter(move |(to, _)| token < *to && members[*to]);
+            let above = self.problem.neighbours(token).filter(move |(to, _)| token < *to && members[*to]);
             above.map(|(_, arrow)| arrow.pair)
         });
         pools.filter(|pair| self.problem.is_open(*pair)).collect()

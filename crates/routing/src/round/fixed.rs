@@ -289,7 +289,7 @@ mod tests {
             ceiling: bound,
             max_pools: 40,
             newton: Newton::default(),
-            local: vec![u32::MAX; problem.prepared.graph().token_count()],
+            local: vec![u32::MAX; problem.token_count],
         }
     }
 

@@ -166,7 +166,7 @@ impl Solver<'_> {
     /// they use balanced. Over the whole of a large market they take longer, and seldom find more.
     pub(super) fn offer_simple_among(&self, bound: f64, plans: &[SimplePlan], best: &mut Option<Candidate>) {
         let Some((tokens, start)) = self.searched_prices() else { return };
-        let active = ActiveTokens::only(self.prepared, tokens);
+        let active = ActiveTokens::only(self.prepared, tokens, self.problem.token_count);
         let problem = Problem { active: Some(Arc::new(active)), recorder: None, ..self.problem.clone() };
         // Column generation adds tokens that are not active for other searches, and have no worth there.
         let potentials = Potentials::new(&problem, 1.0);

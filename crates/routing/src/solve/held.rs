@@ -49,7 +49,7 @@ impl Solver<'_> {
                 let side = u8::from(self.prepared.graph().ends(*pair)[0] as usize != *from);
                 let Some((_, direction)) = problem.direction(*pair, side) else { continue };
                 let (price_in, price_out) = (standing.price(*from), standing.price(*to));
-                let cap = caps[*from].min(held / price_in);
+                let cap = caps.get(*from).copied().unwrap_or(0.0).min(held / price_in);
                 let profit = direction.most_earned(price_in, price_out, cap, 0.0, 0.0) * Tuning::FAR_OUTWARD;
                 if profit < Tuning::LEAN_GAS_SHARE * gas {
                     ratio = ratio.max(profit / (gas - profit));

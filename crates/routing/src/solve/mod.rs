@@ -75,7 +75,7 @@ fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>)
         return convert_only(prepared, request);
     }
     // First through the core of the market; if that finds no route, through the whole market.
-    problem.active = ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops).map(Arc::new);
+    problem.active = ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops, problem.token_count).map(Arc::new);
     if problem.active.is_some() {
         if let Ok(solution) = Solver::solve(prepared, request, problem.clone()) {
             return Ok(solution);
@@ -405,11 +405,11 @@ impl<'a> Solver<'a> {
 
     /// Counts the open pools between tokens from which an output can be reached.
     fn visited(&self) -> u32 {
-        let (graph, worth) = (self.prepared.graph(), &self.potentials.worth);
+        let worth = &self.potentials.worth;
         let mut is_visited = vec![false; self.prepared.market().pools().len()];
         for token in (0..worth.len()).filter(|token| worth[*token] > 0.0) {
             // Sees each pair from the token with the higher number: hubs have low numbers, and thousands of arrows.
-            let leads_on = graph.neighbours(token).filter(|(to, _)| *to < token && worth[*to] > 0.0);
+            let leads_on = self.problem.neighbours(token).filter(|(to, _)| *to < token && worth[*to] > 0.0);
             for (_, arrow) in leads_on.filter(|(_, arrow)| self.problem.is_open(arrow.pair)) {
                 is_visited[self.prepared.pairs().get(arrow.pair).pool.index()] = true;
             }
