@@ -1,6 +1,6 @@
 //! The tokens that searches pass through in a large market.
 
-use super::graph::ArrowList;
+use super::arrow::ArrowList;
 use super::{Arrow, Arrows, Prepared, index32};
 use crate::tuning::Tuning;
 

@@ -5,8 +5,8 @@
 //! generation adds those whose pools would earn at the dual prices of the whole market. The core is the rest: the
 //! deepest tokens, and the tokens of some depth that are cheap to pass through at prices without arbitrage.
 
+use super::arrow::ArrowList;
 use super::prices::Prices;
-use super::graph::ArrowList;
 use super::{Arrow, Arrows, Graph, Standing, index32};
 use crate::tuning::Tuning;
 

@@ -1,6 +1,7 @@
 //! Everything that the requests of one block share: float curves, the graph, reference prices, standing arbitrage.
 
 pub(crate) mod active;
+mod arrow;
 mod core;
 mod graph;
 mod groups;
@@ -18,8 +19,9 @@ use braid_market::Market;
 use braid_primitives::{PoolId, TokenId};
 use braid_protocols::continuous::PairCurve;
 
+pub(crate) use arrow::{Arrow, Arrows, RoughArrow};
 use core::Core;
-pub(crate) use graph::{Arrow, Arrows, Graph, RoughArrow};
+pub(crate) use graph::Graph;
 use groups::Groups;
 pub(crate) use ladder::Ladder;
 pub(crate) use node::{NOWHERE, Nodes, index32};

@@ -24,7 +24,8 @@ impl Nodes {
             let tokens = market.tokens().iter().map(|(token, _)| token);
             tokens.filter(|token| *token > Tokens::WETH && !market.pools_of(*token).is_empty())
         };
-        let (between, ends): (Vec<TokenId>, Vec<TokenId>) = with_pools().partition(|token| has_two_neighbours(market, *token));
+        let (between, ends): (Vec<TokenId>, Vec<TokenId>) =
+            with_pools().partition(|token| has_two_neighbours(market, *token));
         for token in between.into_iter().chain(ends) {
             nodes.of_token[token.index()] = index32(nodes.tokens.len());
             nodes.tokens.push(token);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use braid_protocols::continuous::PairCurve;
 
-use super::graph::Plain;
+use super::arrow::Plain;
 use super::groups::Groups;
 use super::marks::Marks;
 use super::node::WETH;

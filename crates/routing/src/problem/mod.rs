@@ -274,3 +274,42 @@ pub(crate) struct Flow {
     pub(crate) to: u32,
     pub(crate) amount_in: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::testing::{prepared, request, token};
+    use crate::{SolveError, solve};
+
+    #[test]
+    fn searches_keep_nothing_for_outer_tokens_that_are_no_ends_and_still_find_those_that_are() {
+        const ETHER: u128 = 10_u128.pow(18);
+        // 0, 1 and 2 in a circle, 3 to 9 each on one of them, and 10 and 11 with pools only with each other.
+        let depth = [1_000 * ETHER; 2];
+        let circle = [(0, 1), (1, 2), (2, 0)];
+        let on_it = (3..10).map(|n: u32| (n % 3, n));
+        let pools: Vec<_> = circle.into_iter().chain(on_it).chain([(10, 11)]).map(|ends| (ends, depth)).collect();
+        let market = prepared(&pools);
+        let ether = U256::from(ETHER);
+        let ask = |from: u32, to: u32| request(&market, token(from), ether, token(to));
+        let count = |from, to| Problem::new(&market, &ask(from, to)).unwrap().token_count;
+        // Node 0 stands for no token.
+        assert_eq!(count(1, 2), 4);
+        assert_eq!(count(1, 5), market.node(token(5)) + 1);
+        assert_eq!(count(10, 1), market.node(token(11)) + 1);
+        for (from, to) in [(3, 9), (9, 3), (1, 9), (9, 1), (10, 11), (11, 10)] {
+            assert!(solve(&market, &ask(from, to)).is_ok(), "{from} to {to}");
+        }
+        for (from, to) in [(3, 10), (10, 3), (1, 11), (11, 1)] {
+            assert_eq!(solve(&market, &ask(from, to)).unwrap_err(), SolveError::NoRoute(token(to)), "{from} to {to}");
+        }
+        let mut basket = ask(9, 1);
+        basket.inputs.push((token(10), ether));
+        assert_eq!(solve(&market, &basket).unwrap_err(), SolveError::NoRoute(token(10)));
+        basket.inputs[1].0 = token(4);
+        basket.outputs = vec![(token(1), 4_000), (token(8), 6_000)];
+        assert!(solve(&market, &basket).is_ok());
+    }
+}

@@ -173,11 +173,11 @@ impl Potentials {
 fn caps(problem: &Problem<'_>, input: usize, amount: f64, through: Through) -> Vec<f64> {
     let mut cap = vec![0.0; problem.token_count];
     cap[input] = amount * Tuning::OUTWARD;
-    let way = Way { start: input, ends: &problem.terms.weights, lone: problem.target };
-    let may = |here: f64, cap: &[f64], rough: RoughArrow| {
-        here * rough.most_spot() * Tuning::OUTWARD > cap[rough.to as usize]
-    };
-    sweep(problem, through, problem.hops, way, false, &mut cap, may, |here, cap, _, arrow| {
+    let hops = problem.hops;
+    let way = Way { through, hops, start: input, ends: &problem.terms.weights, lone: problem.target };
+    let may =
+        |here: f64, cap: &[f64], rough: RoughArrow| here * rough.most_spot() * Tuning::OUTWARD > cap[rough.to as usize];
+    sweep(problem, way, false, &mut cap, may, |here, cap, _, arrow| {
         let reached = here * arrow.spot * Tuning::OUTWARD;
         let better = reached > cap[arrow.to as usize] && arrow.to as usize != input && problem.is_open(arrow.pair);
         if better {
@@ -221,11 +221,10 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     let (source, target) = (problem.source, problem.target);
     let mut cost = vec![f64::INFINITY; cap.len()];
     cost[source] = start;
-    let way = Way { start: source, ends: &problem.terms.weights, lone: target };
-    let may = |here: f64, cost: &[f64], rough: RoughArrow| {
-        here < cost[rough.to as usize] * rough.most_spot()
-    };
-    sweep(problem, Through::Active, problem.hops, way, false, &mut cost, may, |here, cost, x, arrow| {
+    let (through, hops) = (Through::Active, problem.hops);
+    let way = Way { through, hops, start: source, ends: &problem.terms.weights, lone: target };
+    let may = |here: f64, cost: &[f64], rough: RoughArrow| here < cost[rough.to as usize] * rough.most_spot();
+    sweep(problem, way, false, &mut cost, may, |here, cost, x, arrow| {
         let to = arrow.to as usize;
         if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 || !problem.is_open(arrow.pair) {
             return false;
@@ -255,27 +254,25 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> 
     let mut worth = vec![0.0; cap.len()];
     worth[target] = problem.price_out;
     let gas_price = problem.gas_price * gas_share;
-    let way = Way { start: target, ends: &problem.terms.supplies, lone: source };
-    let may = |here: f64, worth: &[f64], rough: RoughArrow| {
-        here * rough.most_back() > worth[rough.to as usize]
-    };
-    let mut layers =
-        sweep(problem, Through::Active, problem.hops, way, is_kept, &mut worth, may, |here, worth, _, arrow| {
-            let from = arrow.to as usize;
-            if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
-                return false;
-            }
-            if here * arrow.back_after_gas((gas_price / here).sqrt()) <= worth[from] {
-                return false;
-            }
-            let Some(rate) = problem.average_rate_back(arrow, here, cap[from], gas_price) else { return false };
-            let rate = rate * Tuning::OUTWARD;
-            let better = rate > worth[from];
-            if better {
-                worth[from] = rate;
-            }
-            better
-        });
+    let (through, hops) = (Through::Active, problem.hops);
+    let way = Way { through, hops, start: target, ends: &problem.terms.supplies, lone: source };
+    let may = |here: f64, worth: &[f64], rough: RoughArrow| here * rough.most_back() > worth[rough.to as usize];
+    let mut layers = sweep(problem, way, is_kept, &mut worth, may, |here, worth, _, arrow| {
+        let from = arrow.to as usize;
+        if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
+            return false;
+        }
+        if here * arrow.back_after_gas((gas_price / here).sqrt()) <= worth[from] {
+            return false;
+        }
+        let Some(rate) = problem.average_rate_back(arrow, here, cap[from], gas_price) else { return false };
+        let rate = rate * Tuning::OUTWARD;
+        let better = rate > worth[from];
+        if better {
+            worth[from] = rate;
+        }
+        better
+    });
     if is_kept {
         layers.push(worth.clone());
     }
@@ -286,11 +283,12 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> 
 pub(crate) fn worths_at(problem: &Problem<'_>, output: usize, price: f64, hops: usize) -> Vec<f64> {
     let mut worth = vec![0.0; problem.token_count];
     worth[output] = price;
-    let way = Way { start: output, ends: &problem.terms.supplies, lone: problem.source };
+    let through = Through::Active;
+    let way = Way { through, hops, start: output, ends: &problem.terms.supplies, lone: problem.source };
     let may = |here: f64, worth: &[f64], rough: RoughArrow| {
         here * rough.most_back() * Tuning::OUTWARD > worth[rough.to as usize]
     };
-    sweep(problem, Through::Active, hops, way, false, &mut worth, may, |here, worth, _, arrow| {
+    sweep(problem, way, false, &mut worth, may, |here, worth, _, arrow| {
         let from = arrow.to as usize;
         let rate = here * arrow.back * Tuning::OUTWARD;
         let better = rate > worth[from] && from != output && from != problem.target && problem.is_open(arrow.pair);
@@ -309,8 +307,10 @@ enum Through {
     Active,
 }
 
-/// The start and the ends of a sweep.
+/// The start and the ends of a sweep, what it passes through, and how many pools far.
 struct Way<'a> {
+    through: Through,
+    hops: usize,
     start: usize,
     /// Inputs or outputs at the other side, with their amounts.
     ends: &'a [(u32, f64)],
@@ -325,8 +325,6 @@ struct Way<'a> {
 /// values of inner tokens before each round, if they are to be kept.
 fn sweep(
     problem: &Problem<'_>,
-    through: Through,
-    hops: usize,
     way: Way<'_>,
     is_kept: bool,
     values: &mut [f64],
@@ -337,14 +335,14 @@ fn sweep(
     // The round before which each token last improved.
     let mut fresh = vec![u8::MAX; problem.token_count];
     fresh[way.start] = 0;
-    let mut layers: Vec<Vec<f64>> = Vec::with_capacity(if is_kept { hops + 1 } else { 0 });
+    let mut layers: Vec<Vec<f64>> = Vec::with_capacity(if is_kept { way.hops + 1 } else { 0 });
     // The values before a round; tokens that a round improves are copied over before the next. Of a pair only the start,
     // which keeps its value, and the end, from which nothing is computed, can be outer tokens.
     let count = if problem.is_pair() { graph.inner_count() } else { values.len() };
     let (mut before, mut improved) = (values[..count].to_vec(), Vec::new());
     let start_value = values[way.start];
     let (mut frontier, mut next) = (vec![way.start], Vec::new());
-    for (round, hop) in (0_u8..u8::MAX - 1).zip(1..=hops) {
+    for (round, hop) in (0_u8..u8::MAX - 1).zip(1..=way.hops) {
         for token in improved.drain(..) {
             if let Some(before) = before.get_mut(token) {
                 *before = values[token];
@@ -353,11 +351,11 @@ fn sweep(
         if is_kept {
             layers.push(before.clone());
         }
-        let is_last = problem.is_pair() && hop == hops;
+        let is_last = problem.is_pair() && hop == way.hops;
         let value_before = |x: usize| if x == way.start { start_value } else { before[x] };
         for &x in frontier.iter().filter(|_| !is_last) {
             let here = value_before(x);
-            let parts = match through {
+            let parts = match way.through {
                 Through::All => [graph.to_inner(x), Arrows::default()],
                 Through::Active => problem.ways(x),
             };

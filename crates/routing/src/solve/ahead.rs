@@ -18,10 +18,7 @@ impl Ahead {
     pub(super) fn beside<T>(problem: &Problem<'_>, first: impl FnOnce() -> T) -> (Option<Self>, T) {
         let is_large = problem.active.is_some() && problem.is_pair();
         let Some(helper) = is_large.then(Helper::free).flatten() else { return (None, first()) };
-        let ahead = || Self {
-            potentials: Potentials::with_first_slippage(problem, None),
-            alive: reachable(problem),
-        };
+        let ahead = || Self { potentials: Potentials::with_first_slippage(problem, None), alive: reachable(problem) };
         helper.both(ahead, first)
     }
 }

@@ -75,7 +75,8 @@ fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>)
         return convert_only(prepared, request);
     }
     // First through the core of the market; if that finds no route, through the whole market.
-    problem.active = ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops, problem.token_count).map(Arc::new);
+    problem.active =
+        ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops, problem.token_count).map(Arc::new);
     if problem.active.is_some() {
         if let Ok(solution) = Solver::solve(prepared, request, problem.clone()) {
             return Ok(solution);

@@ -141,7 +141,8 @@ impl<'a> Solver<'a> {
         ahead: Option<Ahead>,
         best: &mut Option<Candidate>,
     ) -> Split<'p> {
-        let (potentials, alive) = ahead.map_or((None, None), |Ahead { potentials, alive }| (Some(potentials), Some(alive)));
+        let (potentials, alive) =
+            ahead.map_or((None, None), |Ahead { potentials, alive }| (Some(potentials), Some(alive)));
         let mut potentials = potentials.unwrap_or_else(|| self.potentials_over(problem));
         let is_pair = problem.is_pair();
         if is_pair && potentials.worth[problem.source] <= 0.0 && problem.active.is_some() {
