@@ -195,7 +195,7 @@ impl Solver<'_> {
         let closed: Vec<bool> = pairs.map(|pair| !self.problem.is_open(pair) || self.is_apart(pair)).collect();
         let problem = Problem { closed, recorder: None, ..self.problem.clone() };
         if problem.open_pools() < self.problem.open_pools() {
-            self.split(&problem, None, best);
+            self.split(&problem, best);
         }
     }
 

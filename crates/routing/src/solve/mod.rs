@@ -8,7 +8,6 @@
 //! (`docs/internals/baskets.md`). With one input and one output, nothing flows into the input or out of the output;
 //! some stages use that.
 
-mod ahead;
 mod first;
 mod held;
 mod layered;
@@ -22,7 +21,6 @@ use std::sync::Arc;
 
 use braid_primitives::U256;
 
-use self::ahead::Ahead;
 use self::layered::LayeredTask;
 use crate::candidates::simple::SimplePlan;
 use crate::candidates::walk;
@@ -161,12 +159,9 @@ impl<'a> Solver<'a> {
 
     fn solve(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Result<Solution, SolveError> {
         let mut best: Option<Candidate> = None;
-        let (ahead, solver) = Ahead::beside(&problem.clone(), || {
-            let mut solver = Solver::new(prepared, request, problem);
-            solver.first(&mut best).map(|()| solver)
-        });
-        let solver = solver?;
-        let (mut bound, task) = solver.split_all(ahead, &mut best);
+        let mut solver = Solver::new(prepared, request, problem);
+        solver.first(&mut best)?;
+        let (mut bound, task) = solver.split_all(&mut best);
         if let Some(task) = task {
             bound = solver.narrow_and_try_others(task, bound, &mut best);
         } else {
@@ -182,14 +177,14 @@ impl<'a> Solver<'a> {
     }
 
     /// Splits over all open pools. Returns a bound on every route over them, and what may narrow it further.
-    fn split_all(&self, ahead: Option<Ahead>, best: &mut Option<Candidate>) -> (f64, Option<LayeredTask<'a>>) {
+    fn split_all(&self, best: &mut Option<Candidate>) -> (f64, Option<LayeredTask<'a>>) {
         if let Some(recorder) = self.problem.recorder {
             recorder.replace(None);
         }
         if self.is_below_gas {
             return (self.below_gas(best.as_ref()), None);
         }
-        let split = self.split(&self.problem, ahead, best);
+        let split = self.split(&self.problem, best);
         self.tightest.set(split.tightest(&self.problem));
         if self.problem.is_pair() {
             self.searched.replace(split.searched());
@@ -230,7 +225,7 @@ impl<'a> Solver<'a> {
     fn try_others(&self, bound: f64, best: &mut Option<Candidate>) -> f64 {
         let mut bound = bound;
         if self.is_far(bound, best.as_ref()) && self.offer_parts(best) && !self.problem.is_pair() {
-            bound = self.split_all(None, best).0;
+            bound = self.split_all(best).0;
         }
         self.offer_at_nominal_gas(bound, best);
         let is_in_doubt = |found: &Candidate| !self.problem.is_pair() && self.is_off(bound, found, Tuning::IN_LINE_GAP);

@@ -39,7 +39,7 @@ impl Solver<'_> {
             let dear = dearer(&self.problem, bound, share);
             let is_within = self.stays_within(|| {
                 self.offer_paths(&dear, &mut far);
-                self.split(&dear, None, &mut far);
+                self.split(&dear, &mut far);
             });
             if is_within {
                 break;

@@ -1,6 +1,5 @@
 //! The split of one amount over many pools, and the bound that goes with it.
 
-use super::ahead::Ahead;
 use super::layered::{self, LayeredTask};
 use super::{Solver, Tightest};
 use crate::bound::dual_prices::DualPrices;
@@ -133,21 +132,13 @@ impl<'a> Solver<'a> {
         if self.problem.is_pair() { bound } else { self.supplied_value() }
     }
 
-    /// Searches for a better flow over the problem, and for a bound on every route over it. `ahead` is what was already
-    /// computed over this problem.
-    pub(super) fn split<'p>(
-        &self,
-        problem: &Problem<'p>,
-        ahead: Option<Ahead>,
-        best: &mut Option<Candidate>,
-    ) -> Split<'p> {
-        let (potentials, alive) =
-            ahead.map_or((None, None), |Ahead { potentials, alive }| (Some(potentials), Some(alive)));
-        let mut potentials = potentials.unwrap_or_else(|| self.potentials_over(problem));
+    /// Searches for a better flow over the problem, and for a bound on every route over it.
+    pub(super) fn split<'p>(&self, problem: &Problem<'p>, best: &mut Option<Candidate>) -> Split<'p> {
+        let mut potentials = self.potentials_over(problem);
         let is_pair = problem.is_pair();
         if is_pair && potentials.worth[problem.source] <= 0.0 && problem.active.is_some() {
             let all = Problem { active: None, ..problem.clone() };
-            return self.split(&all, None, best);
+            return self.split(&all, best);
         }
         let net = best.as_ref().map_or(0.0, |found| found.net);
         // If all tokens are active, the potentials of a pair are a bound by themselves.
@@ -160,7 +151,7 @@ impl<'a> Solver<'a> {
         self.tighten(problem, &mut potentials, net);
         // With several ends, a token may be reachable only through pools that a search excludes: it needs a price for
         // these pools to be evaluated.
-        let alive = alive.unwrap_or_else(|| reachable(if is_pair { problem } else { &self.problem }));
+        let alive = reachable(if is_pair { problem } else { &self.problem });
         let mut bound = first;
         let mut judged = None;
         // The potentials of a pair bound it as tightly as the dual at their prices, unless stale pools distort them. In a
@@ -193,7 +184,7 @@ impl<'a> Solver<'a> {
     /// first split ended with, unless the bound says nothing: most of a split's time goes into pricing all others there.
     pub(super) fn split_again(&self, problem: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) {
         if self.is_lost(bound, best.as_ref()) || !is_large(self.prepared) || !self.offer_among(problem, bound, best) {
-            self.split(problem, None, best);
+            self.split(problem, best);
         }
     }
 
