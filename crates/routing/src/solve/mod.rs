@@ -134,6 +134,13 @@ fn is_open(bound: f64, net: Option<f64>) -> bool {
     net.is_none_or(|net| bound - net > Tuning::REFINED_GAP * bound.abs())
 }
 
+/// Returns whether a route that the solver has not tried yet in a large market may be better than one of value `net` by
+/// more than it looks for.
+fn may_others_pay_more(bound: f64, net: Option<f64>) -> bool {
+    let [_, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
+    net.is_none_or(|net| bound - net > chunks * bound.abs())
+}
+
 /// The least dual known, and the price of the input there.
 #[derive(Clone, Copy, Debug)]
 struct Tightest {
@@ -211,9 +218,9 @@ impl<'a> Solver<'a> {
             (narrowed, tried)
         } else {
             let narrowed = task.run();
-            (narrowed, is_open(narrowed, net).then(others))
+            (narrowed, may_others_pay_more(narrowed, net).then(others))
         };
-        if let Some((tried, too_much_gas)) = tried.filter(|_| is_open(narrowed, net)) {
+        if let Some((tried, too_much_gas)) = tried.filter(|_| may_others_pay_more(narrowed, net)) {
             *best = tried;
             self.too_much_gas.set(too_much_gas);
         }
