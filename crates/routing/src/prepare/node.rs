@@ -1,5 +1,11 @@
-//! The positions of tokens in the arrays of a prepared market: the tokens that have pools, in the order of their ids.
-//! The token table may hold many more, whose pools are excluded.
+//! The positions of tokens in the arrays of a prepared market. Only tokens that have pools have one; the token table may
+//! hold many more, whose pools are excluded.
+//!
+//! Tokens with pools to two others or more come first, in the order of their ids. In a market of mainnet's size these are
+//! one in nine, and only they can lie in the middle of a route: what a search keeps for every token ends after them, or
+//! after the ends of the request. Of the others, those with the most pools come first, because they are traded most.
+
+use std::cmp::Reverse;
 
 use braid_market::{Market, Tokens};
 use braid_primitives::TokenId;
@@ -20,13 +26,15 @@ pub(crate) struct Nodes {
 impl Nodes {
     pub(crate) fn of(market: &Market) -> Self {
         let mut nodes = Self { of_token: vec![0; market.tokens().len()], tokens: vec![Tokens::ETHER, Tokens::WETH] };
+        let has_two = have_two_neighbours(market);
         let with_pools = || {
             let tokens = market.tokens().iter().map(|(token, _)| token);
             tokens.filter(|token| *token > Tokens::WETH && !market.pools_of(*token).is_empty())
         };
-        let (between, ends): (Vec<TokenId>, Vec<TokenId>) =
-            with_pools().partition(|token| has_two_neighbours(market, *token));
-        for token in between.into_iter().chain(ends) {
+        let (between, mut others): (Vec<TokenId>, Vec<TokenId>) =
+            with_pools().partition(|token| has_two[token.index()]);
+        others.sort_by_key(|token| (Reverse(market.pools_of(*token).len()), *token));
+        for token in between.into_iter().chain(others) {
             nodes.of_token[token.index()] = index32(nodes.tokens.len());
             nodes.tokens.push(token);
         }
@@ -54,11 +62,19 @@ impl Nodes {
     }
 }
 
-/// Returns whether a token has pools with two others.
-fn has_two_neighbours(market: &Market, token: TokenId) -> bool {
-    let pools = market.pools_of(token).iter().filter_map(|pool| market.pool(*pool));
-    let mut others = pools.flat_map(|pool| &pool.coins).copied().filter(|coin| *coin != token);
-    others.next().is_some_and(|first| others.any(|other| other != first))
+/// Returns for every token whether it has pools with two others.
+fn have_two_neighbours(market: &Market) -> Vec<bool> {
+    let mut first = vec![None; market.tokens().len()];
+    let mut has_two = vec![false; first.len()];
+    for pool in market.pools() {
+        for (place, coin) in pool.coins.iter().enumerate() {
+            let first = &mut first[coin.index()];
+            for other in pool.coins.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, other)| *other) {
+                has_two[coin.index()] |= *first.get_or_insert(other) != other;
+            }
+        }
+    }
+    has_two
 }
 
 /// Converts an index to 32 bits: tables have fewer than 2³² rows, because ids are 32 bits.
