@@ -141,7 +141,7 @@ fn candidates(
     least: &dyn Fn(f64) -> f64,
 ) -> Vec<Vec<Flow>> {
     let mut paths: Vec<Vec<Flow>> = Vec::new();
-    for share in [1.0, 0.5, 0.2, 0.05] {
+    for share in Tuning::GRID_SHARES {
         let within =
             Within { floor: least(share), keep: Tuning::GRID_CANDIDATES, quotes: quotes.min(Tuning::PATH_QUOTES) };
         let found = paths_above(problem, potentials, problem.amount * share, &Support::default(), within);

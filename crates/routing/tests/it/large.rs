@@ -47,31 +47,56 @@ fn disagreeing(seed: u64) -> Vec<Sketch> {
     sketches
 }
 
+/// Compares the answer to a random trade with every simple plan; returns with how many.
+fn compare(prepared: &Prepared, tokens: usize, most: f64, random: &mut Random) -> usize {
+    let [from, to] = [random.below(tokens), random.below(tokens)];
+    if from == to {
+        return 0;
+    }
+    let amount = U256::from(1e17 * 10_f64.powf(most * random.unit()));
+    let request = request(token(from), amount, token(to), GWEI);
+    let Ok(solution) = solve(prepared, &request) else { return 0 };
+    let (net, gross) = worth(prepared, &request, &solution.route);
+    let routes = SimplePlan::ALL.into_iter().filter_map(|plan| Some((plan, plan.route(prepared, &request)?)));
+    let compare = |(plan, route): (SimplePlan, _)| {
+        let (other, _) = worth(prepared, &request, &route);
+        assert!(other <= net + 1e-6 * gross, "{from} to {to}, {amount} of {tokens}: {plan:?} {other}, ours {net}");
+    };
+    routes.map(compare).count()
+}
+
 #[test]
 fn no_simple_plan_pays_more_in_a_large_market() {
     for seed in [1, 2] {
         let prepared = Prepared::new(market(TOKENS, &disagreeing(seed)));
         let mut random = Random(seed + 100);
-        let mut compared = 0;
-        for _ in 0..60 {
-            let [from, to] = [random.below(TOKENS), random.below(TOKENS)];
-            if from == to {
-                continue;
-            }
-            let amount = U256::from(1e18 * 10_f64.powf(2.5 * random.unit() - 1.0));
-            let request = request(token(from), amount, token(to), GWEI);
-            let Ok(solution) = solve(&prepared, &request) else { continue };
-            let (net, gross) = worth(&prepared, &request, &solution.route);
-            for plan in SimplePlan::ALL {
-                let Some(route) = plan.route(&prepared, &request) else { continue };
-                let (other, _) = worth(&prepared, &request, &route);
-                assert!(
-                    other <= net + 1e-6 * gross,
-                    "seed {seed}, {from} to {to}, {amount}: {plan:?} {other}, ours {net}"
-                );
-                compared += 1;
-            }
-        }
+        let compared: usize = (0..60).map(|_| compare(&prepared, TOKENS, 2.5, &mut random)).sum();
         assert!(compared > 150, "{compared}");
     }
+}
+
+/// Returns as many pools as there are pairs of tokens, most of them of a single range, which takes little.
+fn shallow(seed: u64, tokens: usize) -> Vec<Sketch> {
+    let mut random = Random(seed);
+    let pools = (0..tokens).flat_map(|a| (a + 1..tokens).map(move |b| (a, b)));
+    let sketch = |coins| Sketch {
+        coins,
+        depth: 10_f64.powf(3.0 * random.unit()),
+        tilt: (0.004 * (2.0 * random.unit() - 1.0)).exp(),
+        concentrated: random.below(4) > 0,
+        fee: 500,
+    };
+    pools.map(sketch).collect()
+}
+
+#[test]
+fn no_simple_plan_pays_more_where_amounts_are_beyond_most_pools() {
+    let mut compared = 0;
+    for seed in 0..40 {
+        let tokens = 4 + (seed as usize) % 5;
+        let prepared = Prepared::new(market(tokens, &shallow(seed, tokens)));
+        let mut random = Random(seed + 100);
+        compared += (0..20).map(|_| compare(&prepared, tokens, 4.5, &mut random)).sum::<usize>();
+    }
+    assert!(compared > 1_000, "{compared}");
 }
