@@ -170,7 +170,7 @@ impl<'a> Problem<'a> {
         self.closed.is_empty() || !self.closed[pair as usize]
     }
 
-    /// Returns every arrow from a token to inner tokens and ends, and perhaps to a few others.
+    /// Returns every arrow from a token to inner tokens and ends; if an end is an outer token, to all others too.
     #[inline]
     pub(crate) fn arrows(&self, token: usize) -> &'a [Arrow] {
         let graph = self.prepared.graph();
