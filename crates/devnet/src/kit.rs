@@ -106,10 +106,13 @@ fn files_under(folder: &Path) -> Result<Vec<PathBuf>, DevnetError> {
     Ok(files)
 }
 
-/// Returns the root of this repository.
+/// Returns the root of this repository: that of the package that cargo runs. If cargo runs none, that which was compiled; it
+/// may be another checkout, if several share a target folder.
 fn repository() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).unwrap_or(here).to_owned()
+    let root = |package: &Path| package.ancestors().nth(2).unwrap_or(package).to_owned();
+    let running = std::env::var_os("CARGO_MANIFEST_DIR").map(|package| root(Path::new(&package)));
+    let running = running.filter(|root| root.join("contracts").is_dir());
+    running.unwrap_or_else(|| root(Path::new(env!("CARGO_MANIFEST_DIR"))))
 }
 
 /// Returns the folder for files that can be rebuilt: cargo's target folder.

@@ -95,10 +95,9 @@ impl Exhaustive<'_, '_> {
         if self.visited.len() >= problem.hops {
             return Some(());
         }
-        let arrows = if at == problem.source { graph.arrows(at) } else { graph.inner_arrows(at) };
-        for arrow in arrows {
+        for arrow in graph.inner_arrows(at) {
             let to = arrow.to as usize;
-            if to != target && graph.is_inner(to) && !self.visited.contains(&to) {
+            if to != target && !self.visited.contains(&to) {
                 self.step(arrow, amount, gas)?;
             }
         }

@@ -137,6 +137,12 @@ pub(crate) struct Arrows<'a> {
 }
 
 impl<'a> Arrows<'a> {
+    /// Returns each arrow with the token at its other side.
+    #[inline]
+    pub(crate) fn neighbours(self) -> impl Iterator<Item = (usize, &'a Arrow)> + Clone {
+        self.iter().map(|(rough, arrow)| (rough.to as usize, arrow))
+    }
+
     /// Returns each arrow after what is to be read of it first.
     #[inline]
     pub(crate) fn iter(self) -> impl Iterator<Item = (&'a RoughArrow, &'a Arrow)> + Clone {

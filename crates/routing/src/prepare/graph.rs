@@ -181,18 +181,6 @@ impl Graph {
         &self.arrows.exact()[self.start[token] as usize..self.start[token + 1] as usize]
     }
 
-    /// Returns every arrow out of a token, with the token at its other side.
-    #[inline]
-    pub(crate) fn neighbours(&self, token: usize) -> impl Iterator<Item = (usize, &Arrow)> {
-        self.to_all(token).iter().map(|(rough, arrow)| (rough.to as usize, arrow))
-    }
-
-    /// Returns every arrow out of a token to an inner token, with that token.
-    #[inline]
-    pub(crate) fn inner_neighbours(&self, token: usize) -> impl Iterator<Item = (usize, &Arrow)> {
-        self.to_inner(token).iter().map(|(rough, arrow)| (rough.to as usize, arrow))
-    }
-
     /// Returns every arrow out of a token, after what is to be read of it first.
     #[inline]
     pub(crate) fn to_all(&self, token: usize) -> Arrows<'_> {

@@ -119,7 +119,8 @@ impl<'a> Problem<'a> {
         let is_pair = source != NOWHERE && target != NOWHERE;
         let (graph, ends) = (prepared.graph(), terms.ends());
         let is_outer = |end: &&usize| !graph.is_inner(**end);
-        let beside_ends = ends.iter().filter(is_outer).flat_map(|end| graph.neighbours(*end).map(|(to, _)| to));
+        let beside_ends =
+            ends.iter().filter(is_outer).flat_map(|end| graph.arrows(*end)).map(|arrow| arrow.to as usize);
         let highest = beside_ends.chain(ends.iter().copied()).max().unwrap_or(NOWHERE);
         #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
         let gas_price = request.gas_price_wei as f64;
@@ -182,7 +183,7 @@ impl<'a> Problem<'a> {
     pub(crate) fn neighbours(&self, token: usize) -> impl Iterator<Item = (usize, &'a Arrow)> + Clone + use<'a> {
         let (graph, count) = (self.prepared.graph(), self.token_count);
         let arrows = if self.has_outer_end { graph.to_all(token) } else { graph.to_inner(token) };
-        arrows.iter().map(|(rough, arrow)| (rough.to as usize, arrow)).filter(move |(to, _)| *to < count)
+        arrows.neighbours().filter(move |(to, _)| *to < count)
     }
 
     /// Returns the arrows from a token to inner tokens that searches pass through, in two parts.

@@ -46,7 +46,7 @@ fn distances(problem: &Problem<'_>, starts: &[usize], ends: &[usize], forwards: 
         let leaving: usize = last.iter().map(|token| graph.inner_arrows(*token).len()).sum();
         if leaving < graph.arrow_count() / Tuning::LEAVING_ONE_IN {
             for &token in last.iter().filter(|token| **token != lone) {
-                for (to, arrow) in graph.inner_neighbours(token) {
+                for (to, arrow) in graph.to_inner(token).neighbours() {
                     if distance[to] == FAR && pays(arrow, false) {
                         distance[to] = before + 1;
                         reached.push(to);

@@ -159,7 +159,8 @@ impl Solver<'_> {
             let least = self.least_of_share(net.unwrap_or(f64::NEG_INFINITY));
             // A path that is worth too little for a share may still do for a smaller one.
             let is_far = net.is_none_or(|net| bound - net > Tuning::SMALLEST_SHARES_GAP * bound.abs());
-            let least = |share: f64| least(if is_far { share.min(Tuning::GRID_SHARES[3]) } else { share });
+            let least =
+                |share: f64| least(if is_far { Tuning::GRID_SHARES[Tuning::GRID_SHARES.len() - 1] } else { share });
             let flows = plan.flows(problem, potentials, Tuning::PATH_QUOTES, &least);
             self.offer(best, &flows.unwrap_or_default());
         }

@@ -76,7 +76,7 @@ fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>)
     problem.active =
         ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops, problem.token_count).map(Arc::new);
     if problem.active.is_some() {
-        if let Ok(solution) = Solver::solve(prepared, request, problem.clone()) {
+        if let Ok(solution) = Solver::new(prepared, request, problem.clone()).solve() {
             return Ok(solution);
         }
         problem.active = None;
@@ -84,7 +84,7 @@ fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>)
             recorder.replace(None);
         }
     }
-    Solver::solve(prepared, request, problem)
+    Solver::new(prepared, request, problem).solve()
 }
 
 /// Answers a request for ether to wrapped ether or back, where there is nothing to choose.
@@ -164,23 +164,22 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn solve(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Result<Solution, SolveError> {
+    fn solve(mut self) -> Result<Solution, SolveError> {
         let mut best: Option<Candidate> = None;
-        let mut solver = Solver::new(prepared, request, problem);
-        solver.first(&mut best)?;
-        let (mut bound, task) = solver.split_all(&mut best);
+        self.first(&mut best)?;
+        let (mut bound, task) = self.split_all(&mut best);
         if let Some(task) = task {
-            bound = solver.narrow_and_try_others(task, bound, &mut best);
+            bound = self.narrow_and_try_others(task, bound, &mut best);
         } else {
-            bound = solver.try_others(bound, &mut best);
+            bound = self.try_others(bound, &mut best);
         }
-        if solver.too_much_gas.get() && is_open(bound, net_of(best.as_ref())) {
-            best = solver.save_gas(bound, best);
+        if self.too_much_gas.get() && is_open(bound, net_of(best.as_ref())) {
+            best = self.save_gas(bound, best);
         }
-        solver.simplify_all(bound, &mut best);
-        let Some(found) = best else { return Err(solver.why_nothing()) };
-        let certificate = solver.certificate(bound, &found);
-        Ok(Solution { route: found.route, certificate, pools_visited: solver.visited() })
+        self.simplify_all(bound, &mut best);
+        let Some(found) = best else { return Err(self.why_nothing()) };
+        let certificate = self.certificate(bound, &found);
+        Ok(Solution { route: found.route, certificate, pools_visited: self.visited() })
     }
 
     /// Splits over all open pools. Returns a bound on every route over them, and what may narrow it further.

@@ -1,4 +1,5 @@
-//! Trades in markets of several thousand pools, where searches pass through the core only.
+//! Random trades in random markets: no simple plan may pay more than the answer. In a market of several thousand pools
+//! searches pass through the core only; in a small one an amount can be beyond what most pools take.
 
 use braid_primitives::U256;
 use braid_routing::{Prepared, SimplePlan, solve};
@@ -75,7 +76,7 @@ fn no_simple_plan_pays_more_in_a_large_market() {
     }
 }
 
-/// Returns as many pools as there are pairs of tokens, most of them of a single range, which takes little.
+/// Returns a pool for every pair of tokens. Three in four are concentrated, and take little.
 fn shallow(seed: u64, tokens: usize) -> Vec<Sketch> {
     let mut random = Random(seed);
     let pools = (0..tokens).flat_map(|a| (a + 1..tokens).map(move |b| (a, b)));
