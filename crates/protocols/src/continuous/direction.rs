@@ -35,7 +35,7 @@ struct Knot {
     gas_hull: f64,
 }
 
-/// Number of segments up to which a linear search is used.
+/// Number of segments that are tried one after the other before bisection: most trades end within them.
 const FEW_KNOTS: usize = 8;
 
 /// Trade of a pool at given prices.
@@ -276,9 +276,10 @@ impl Direction {
         let end = knots.len() - 1;
         let charge = gas_price * self.gamma;
         let mut square = price_in * per_square;
-        // roots fall: with gas at no cost, find the end of a long chain by bisection
-        let mut k = if gas_price == 0.0 && end > FEW_KNOTS {
-            knots[1..end].partition_point(|next| next.root * next.root >= square)
+        let is_passed = |knot: &Knot| knot.root * knot.root >= square;
+        // Roots fall: with gas at no cost, a trade that passes the first segments ends where bisection says.
+        let mut k = if gas_price == 0.0 && end > FEW_KNOTS && is_passed(&knots[FEW_KNOTS]) {
+            FEW_KNOTS - 1 + knots[FEW_KNOTS..end].partition_point(is_passed)
         } else {
             0
         };

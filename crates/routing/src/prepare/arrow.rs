@@ -217,6 +217,12 @@ impl Plain {
         ((1.0 / ratio.sqrt() - 1.0) / (self.spot * self.bend())).min(self.most_in)
     }
 
+    /// Tells whether that trade ends before the end of the range.
+    #[inline]
+    pub(crate) fn ends_within(self, ratio: f64) -> bool {
+        self.best_amount_in(ratio) < self.most_in
+    }
+
     /// Computes the output of that trade.
     #[inline]
     pub(crate) fn best_amount_out(self, ratio: f64) -> f64 {
@@ -265,11 +271,11 @@ pub(super) struct FirstRange {
 }
 
 impl FirstRange {
-    /// Returns the formula for buying the token that an arrow leaves within this range, which is of that direction.
+    /// Returns the formula of this range, which is of a direction of an arrow's pair with the marginal rate `spot`.
     #[inline]
-    pub(super) fn back(self, arrow: &Arrow) -> Plain {
+    pub(super) fn plain(self, spot: f64, arrow: &Arrow) -> Plain {
         let Self { toll, most_in } = self;
-        Plain { spot: arrow.back, toll, most_in, gas_units: f64::from(arrow.gas_units) }
+        Plain { spot, toll, most_in, gas_units: f64::from(arrow.gas_units) }
     }
 
     /// Returns the first ranges of both directions.

@@ -147,7 +147,14 @@ impl Graph {
     /// access to the curve.
     #[inline]
     pub(crate) fn first_back(&self, arrow: &Arrow) -> Plain {
-        self.first[arrow.pair as usize][usize::from(1 - arrow.side)].back(arrow)
+        self.first[arrow.pair as usize][usize::from(1 - arrow.side)].plain(arrow.back, arrow)
+    }
+
+    /// Returns the formulas for selling the token that an arrow leaves, and for buying it, within the first ranges.
+    #[inline]
+    pub(crate) fn first_ranges(&self, arrow: &Arrow) -> [Plain; 2] {
+        let (first, side) = (&self.first[arrow.pair as usize], usize::from(arrow.side));
+        [first[side].plain(arrow.spot, arrow), first[1 - side].plain(arrow.back, arrow)]
     }
 
     pub(crate) fn token_count(&self) -> usize {

@@ -22,12 +22,11 @@ use super::node::WETH;
 use super::{Arrow, Graph};
 use crate::tuning::Tuning;
 
-/// The amounts of its coins that each pair takes, and pays, to move its price by one percent, by the side that is sold;
-/// and the gas of a swap.
+/// The amount of each of its coins that moves a pair's price by one percent, and the gas of a swap.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Depths {
-    taken: Vec<[f64; 2]>,
-    paid: Vec<[f64; 2]>,
+    /// Of what the pair takes of a coin and what it pays of it, the lesser.
+    amounts: Vec<[f64; 2]>,
     /// Gas units; infinite without a curve.
     gas_units: Vec<f64>,
 }
@@ -37,8 +36,7 @@ impl Depths {
     /// added or removed.
     pub(crate) fn refreshed(&self, curves: &[Option<Arc<PairCurve>>], changed: &[u32]) -> Self {
         let mut depths = self.clone();
-        depths.taken.resize(curves.len(), [0.0; 2]);
-        depths.paid.resize(curves.len(), [0.0; 2]);
+        depths.amounts.resize(curves.len(), [0.0; 2]);
         depths.gas_units.resize(curves.len(), f64::INFINITY);
         for pair in changed.iter().map(|pair| *pair as usize) {
             depths.set(pair, curves[pair].as_deref());
@@ -56,8 +54,7 @@ impl Depths {
         let side =
             |side| curve?.direction(side).map(|direction| direction.to_share_of_spot(Tuning::DEPTH_AT_SHARE_OF_SPOT));
         let [(taken0, paid0), (taken1, paid1)] = [side(0), side(1)].map(Option::unwrap_or_default);
-        self.taken[pair] = [taken0, taken1];
-        self.paid[pair] = [paid0, paid1];
+        self.amounts[pair] = [taken0.min(paid1), taken1.min(paid0)];
     }
 }
 
@@ -94,15 +91,17 @@ impl Prices {
                     if *depth_wei > found.depth_wei {
                         continue;
                     }
-                    let Some(next) = Candidate::across(&found, arrow, depths) else { continue };
-                    if (next.depth_wei, Reverse(next.pair)) > (*depth_wei, Reverse(*pair)) {
-                        (*depth_wei, *pair) = (next.depth_wei, next.pair);
-                        heap.push(next);
+                    let depth = found.depth_across(arrow, depths);
+                    if (depth, Reverse(arrow.pair)) <= (*depth_wei, Reverse(*pair)) {
+                        continue;
                     }
+                    let Some(next) = found.across_at(arrow, depth) else { continue };
+                    (*depth_wei, *pair) = (depth, arrow.pair);
+                    heap.push(next);
                 }
                 // Nothing else leads to an outer token, and it leads nowhere else.
                 let outer = graph.outer_arrows(found.token).iter().filter(|arrow| arrow.to as usize != WETH);
-                for outer in outer.filter_map(|arrow| Candidate::across(&found, arrow, depths)) {
+                for outer in outer.filter_map(|arrow| found.across(arrow, depths)) {
                     let (price, depth) = (&mut prices.wei_per_unit[outer.token], &mut prices.depth_wei[outer.token]);
                     if *price == 0.0 {
                         settled.push(outer.token);
@@ -124,7 +123,7 @@ impl Prices {
         let ether = || Candidate { depth_wei: f64::INFINITY, pair: 0, token: WETH, wei_per_unit: 1.0 };
         let mut known: Vec<Option<Candidate>> = self.wei_per_unit.iter().map(|_| None).collect();
         for arrow in graph.arrows(WETH) {
-            let direct = Candidate::across(&ether(), arrow, depths);
+            let direct = ether().across(arrow, depths);
             let best = &mut known[arrow.to as usize];
             if direct > *best {
                 *best = direct;
@@ -136,7 +135,7 @@ impl Prices {
             heard.clear();
             for arrow in graph.arrows(token) {
                 let back = arrow.reversed(token);
-                heard.extend(known[arrow.to as usize].as_ref().and_then(|from| Candidate::across(from, &back, depths)));
+                heard.extend(known[arrow.to as usize].as_ref().and_then(|from| from.across(&back, depths)));
             }
             if let Some(price) = median(&mut heard) {
                 self.wei_per_unit[token] = price;
@@ -187,6 +186,9 @@ impl Prices {
 /// Returns the median price, weighted by depth, or the deepest pool's price if fewer than three pools have a vote.
 /// `None` without candidates.
 fn median(heard: &mut Vec<Candidate>) -> Option<f64> {
+    if heard.len() < 3 {
+        return heard.iter().max().map(|deepest| deepest.wei_per_unit);
+    }
     heard.sort_by(|a, b| b.cmp(a));
     let (deepest, price) = heard.first().map(|first| (first.depth_wei, first.wei_per_unit))?;
     heard.retain(|candidate| candidate.depth_wei >= Tuning::PRICE_VOTE_LEAST_SHARE * deepest);
@@ -211,16 +213,24 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn across(known: &Self, arrow: &Arrow, depths: &Depths) -> Option<Self> {
+    /// Returns the price of the token that an arrow leads to, from that of the token that it leaves; `None` if it is none.
+    fn across(&self, arrow: &Arrow, depths: &Depths) -> Option<Self> {
+        self.across_at(arrow, self.depth_across(arrow, depths))
+    }
+
+    /// Computes the depth of that price. A path of pools is as deep as its shallowest.
+    fn depth_across(&self, arrow: &Arrow, depths: &Depths) -> f64 {
+        let amount = depths.amounts[arrow.pair as usize][usize::from(arrow.side)];
+        (amount * self.wei_per_unit).min(self.depth_wei)
+    }
+
+    /// Returns that price with its depth.
+    fn across_at(&self, arrow: &Arrow, depth_wei: f64) -> Option<Self> {
         if arrow.spot <= 0.0 || arrow.back <= 0.0 {
             return None;
         }
-        let (pair, side) = (arrow.pair as usize, usize::from(arrow.side));
-        let (taken, paid) = (depths.taken[pair][side], depths.paid[pair][1 - side]);
-        // A path of pools is as deep as its shallowest.
-        let depth_wei = (taken.min(paid) * known.wei_per_unit).min(known.depth_wei);
         // The two spot rates differ only by the fees: their geometric mean is the mid rate.
-        let wei_per_unit = known.wei_per_unit * (arrow.back / arrow.spot).sqrt();
+        let wei_per_unit = self.wei_per_unit * (arrow.back / arrow.spot).sqrt();
         let sound = depth_wei > 0.0 && wei_per_unit > 0.0 && wei_per_unit.is_finite();
         sound.then_some(Self { depth_wei, pair: arrow.pair, token: arrow.to as usize, wei_per_unit })
     }
@@ -262,7 +272,7 @@ mod tests {
             let is_known = |token: usize| settled.iter().any(|known| known.token == token);
             let arrows = settled.iter().flat_map(|known| graph.arrows(known.token).iter().map(move |to| (known, to)));
             let unknown = arrows.filter(|(_, to)| !is_known(to.to as usize));
-            let Some(next) = unknown.filter_map(|(known, to)| Candidate::across(known, to, depths)).max() else {
+            let Some(next) = unknown.filter_map(|(known, to)| known.across(to, depths)).max() else {
                 return settled.iter().map(|one| (one.token, one.depth_wei)).collect();
             };
             settled.push(next);

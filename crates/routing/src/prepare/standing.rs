@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use braid_protocols::continuous::PairCurve;
+use braid_protocols::continuous::{PairCurve, Trade};
 
 use super::arrow::Plain;
 use super::groups::Groups;
@@ -179,8 +179,10 @@ struct Live {
     /// The pool takes the token below this price, and pays it above the next one.
     takes_below: f64,
     pays_above: f64,
-    /// Formulas of both directions; `None` for a pool of several ranges.
-    plain: Option<[Plain; 2]>,
+    /// The formulas for selling the token and for buying it, of the first ranges.
+    first: [Plain; 2],
+    /// Whether the pool has no other ranges.
+    is_plain: bool,
 }
 
 impl<'a> Settle<'a> {
@@ -259,6 +261,9 @@ impl<'a> Settle<'a> {
 
     /// Finds the price at which pools pay as much of a token as they take.
     fn balance(&mut self, state: &Standing, token: usize, start: f64) -> f64 {
+        if !self.may_trade(state, token, start) {
+            return start;
+        }
         self.gather(state, token);
         let here = self.excess(start);
         if here == 0.0 {
@@ -319,14 +324,25 @@ impl<'a> Settle<'a> {
         self.live.retain(|pool| low < pool.takes_below || high > pool.pays_above);
     }
 
+    /// Tells, from rates that are rounded up, whether a pool in line may trade at a price for a token: most pools do not.
+    fn may_trade(&self, state: &Standing, token: usize, price: f64) -> bool {
+        self.graph.to_all(token).iter().any(|(rough, arrow)| {
+            let other = state.prices[rough.to as usize];
+            other > 0.0
+                && (price < rough.most_spot() * other || price * rough.most_back() > other)
+                && state.out_of_line[arrow.pair as usize] == 0.0
+        })
+    }
+
     fn gather(&mut self, state: &Standing, token: usize) {
         self.live.clear();
         for arrow in self.graph.arrows(token) {
             let other = state.prices[arrow.to as usize];
             if other > 0.0 && state.out_of_line[arrow.pair as usize] == 0.0 {
                 let (takes_below, pays_above) = (arrow.spot * other, other / arrow.back);
-                let plain = arrow.plain().zip(arrow.plain_back()).map(|(sold, bought)| [sold, bought]);
-                self.live.push(Live { pair: arrow.pair, side: arrow.side, other, takes_below, pays_above, plain });
+                let (pair, side, is_plain) = (arrow.pair, arrow.side, arrow.is_plain);
+                let first = self.graph.first_ranges(arrow);
+                self.live.push(Live { pair, side, other, takes_below, pays_above, first, is_plain });
             }
         }
     }
@@ -335,28 +351,29 @@ impl<'a> Settle<'a> {
     fn excess(&self, price: f64) -> f64 {
         let mut sum = 0.0;
         for pool in &self.live {
+            let [sold, bought] = pool.first;
             if price < pool.takes_below {
-                sum -= price
-                    * match pool.plain {
-                        Some([sold, _]) => sold.best_amount_in(price / pool.takes_below),
-                        None => {
-                            self.trade(pool.pair, pool.side, price, pool.other).map_or(0.0, |trade| trade.amount_in)
-                        }
-                    };
+                let ratio = price / pool.takes_below;
+                let amount_in = if pool.is_plain || sold.ends_within(ratio) {
+                    sold.best_amount_in(ratio)
+                } else {
+                    self.trade(pool.pair, pool.side, price, pool.other).map_or(0.0, |trade| trade.amount_in)
+                };
+                sum -= price * amount_in;
             } else if price > pool.pays_above {
-                sum += price
-                    * match pool.plain {
-                        Some([_, bought]) => bought.best_amount_out(pool.pays_above / price),
-                        None => self
-                            .trade(pool.pair, 1 - pool.side, pool.other, price)
-                            .map_or(0.0, |trade| trade.amount_out),
-                    };
+                let ratio = pool.pays_above / price;
+                let amount_out = if pool.is_plain || bought.ends_within(ratio) {
+                    bought.best_amount_out(ratio)
+                } else {
+                    self.trade(pool.pair, 1 - pool.side, pool.other, price).map_or(0.0, |trade| trade.amount_out)
+                };
+                sum += price * amount_out;
             }
         }
         sum
     }
 
-    fn trade(&self, pair: u32, side: u8, price_in: f64, price_out: f64) -> Option<braid_protocols::continuous::Trade> {
+    fn trade(&self, pair: u32, side: u8, price_in: f64, price_out: f64) -> Option<Trade> {
         let curve = self.curves.get(pair as usize)?.as_deref()?;
         curve.direction(side)?.best_trade(price_in, price_out, f64::INFINITY, 0.0)
     }
