@@ -69,7 +69,7 @@ impl Tuning {
     /// Least amount, in wei, that moves the price of a core token by one percent: below it, passing through hardly
     /// earns its gas. No record.
     pub(crate) const CORE_LEAST_DEPTH_WEI: f64 = 3e17;
-    /// Number of pairs from which a market is large: searches then pass through its core only, and are cut short.
+    /// Number of pairs above which a market is large: searches then pass through its core only, and are cut short.
     /// Recorded markets (1,400 pools) are below, generated ones of 10,000 pools above. No record.
     pub(crate) const LARGE_MARKET_PAIRS: usize = 3_000;
     /// Share of all arrows, one in so many, up to which a search for reachable tokens looks at those that leave its last
@@ -123,12 +123,16 @@ impl Tuning {
     /// No record.
     pub(crate) const PLAN_QUOTES: usize = 1_500;
     pub(crate) const PLAN_PATHS: usize = 3;
+    /// Most orders of inputs and outputs that are tried if the pairs that pay best cannot be combined. No record.
+    pub(crate) const PLAN_TURNS: usize = 18;
     /// Share of the whole value below which the rest of an input or an output is no longer assigned; not measured.
     pub(crate) const PLAN_LEAST_SHARE: f64 = 1e-12;
     /// Equal parts of a basket's plan, and the gap above which they are tried: then amounts may be beyond the market's
     /// liquidity. No record.
     pub(crate) const PLAN_PARTS: u16 = 6;
     pub(crate) const PLAN_PARTS_GAP: f64 = 3e-2;
+    /// Gaps above which routes of a basket with fewer pools on a path are tried, and above which they are split, too.
+    pub(crate) const FEWER_HOPS_GAPS: [f64; 2] = [2e-4, 1e-2];
     /// Equal parts of a split by chunks, most pools priced for each, and the gap above which it is tried: then amounts
     /// may be beyond the market's liquidity. No record.
     pub(crate) const CHUNKS: u16 = 24;
@@ -141,8 +145,9 @@ impl Tuning {
     /// markets was 8% longer, and the answers the same.
     pub(crate) const CHUNK_FALLS: f64 = 8.0;
     pub(crate) const CHUNK_LEAST_FALL: f64 = 1e-3;
-    /// Gap above which the bound says nothing, and simple plans are tried. Of 54 trades that drain pools of a market of
-    /// 10,000 generated ones, the grid paid more than the answer in 12; with this constant, in none.
+    /// Gap above which the bound says nothing: what is otherwise skipped in a large market is then tried. Of 54 trades
+    /// that drain pools of a market of 10,000 generated ones, the grid paid more than the answer in 12; with this
+    /// constant, in none.
     pub(crate) const LOST_GAP: f64 = 5e-2;
     /// Least gap that counts if the route already has all the steps that it may have. No record.
     pub(crate) const FULL_GAP: f64 = 2e-4;
@@ -156,10 +161,10 @@ impl Tuning {
     /// 10 basis points, and pays more in 1 with splits among the tokens of the first split above 0.2.
     pub(crate) const SIMPLE_GAPS_OF_LARGE: [f64; 2] = [1e-4, 2e-5];
     /// Gap above which simple plans run over the whole of a large market too, and the most pairs of such a market: in a
-    /// larger one the gap must be [`Self::LOST_GAP`]. Of 120 trades in two random markets of 3,400 pools whose prices
-    /// disagree by up to 1.5% each way, simple plans paid more 14 times without this, by up to 26 basis points; now never.
-    /// In a simulated market of 64,000 pools it improved one of 150 trades, by 0.3 basis points, and solves took a third
-    /// longer.
+    /// larger one plans pass through the core only, and only above [`Self::LOST_GAP`]. Of 120 trades in two random markets
+    /// of 3,400 pools whose prices disagree by up to 1.5% each way, simple plans paid more 14 times without this, by up to
+    /// 26 basis points; now never. In a simulated market of 64,000 pools it improved one of 150 trades, by 0.3 basis
+    /// points, and solves took a third longer.
     pub(crate) const WHOLE_PLANS_GAP: f64 = 1e-3;
     pub(crate) const WHOLE_PLANS_MOST_PAIRS: usize = 20_000;
     /// Gap above which the solver searches for a better route among the tokens of the best one. No record.
@@ -200,8 +205,8 @@ impl Tuning {
     /// Divisor that is applied again and again to an amount that no route takes, to see whether a part of it can be
     /// sold. No record.
     pub(crate) const PART: u64 = 1_000_000;
-    /// Number of unused steps below which a route counts as full: gaps below [`Self::FULL_GAP`] are then no reason to
-    /// try anything simpler. No record.
+    /// Number of unused steps below which a route counts as full: gaps below [`Self::FULL_GAP`] are then no reason for
+    /// another search. Simple plans run all the same. No record.
     pub(crate) const SPARE_STEPS: usize = 4;
 }
 

@@ -3,6 +3,7 @@
 
 mod beyond;
 mod cli;
+mod crossing;
 mod recorded;
 mod sampled;
 mod support;

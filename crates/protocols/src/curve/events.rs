@@ -4,7 +4,7 @@
 use alloy_primitives::{B256, b256};
 
 /// `topic0`, and the signature that it hashes.
-const EVENTS: [(B256, &str); 36] = [
+const EVENTS: [(B256, &str); 42] = [
     (
         b256!("8b3e96f2b889fa771c53c981b40daf005f63f637f1869f707052d15a3dd97140"),
         "TokenExchange(address,int128,uint256,int128,uint256)",
@@ -70,6 +70,10 @@ const EVENTS: [(B256, &str); 36] = [
         "RemoveLiquidityImbalance(address,uint256[],uint256[],uint256,uint256)",
     ),
     (
+        b256!("22f9ea3e7d7b113cb423896d2e121f96a66c17814ac7f63d69096769fa3e2a55"),
+        "RemoveLiquidityImbalance(address,uint256,uint256[2],uint256,uint256)",
+    ),
+    (
         b256!("540ab385f9b5d450a27404172caade516b3ba3f4be88239ac56a2ad1de2a1f5a"),
         "AddLiquidity(address,uint256[2],uint256,uint256)",
     ),
@@ -114,9 +118,15 @@ const EVENTS: [(B256, &str); 36] = [
         "RampA(uint256,uint256,uint256,uint256)",
     ),
     (b256!("46e22fb3709ad289f62ce63d469248536dbc78d82b84a3d7e74ad606dc201938"), "StopRampA(uint256,uint256)"),
+    (b256!("a8715770654f54603947addf38c689adbd7182e21673b28bcf306a957aaba215"), "ApplyNewFee(uint256)"),
     (b256!("750d10a7f37466ce785ee6bcb604aac543358db42afbcc332a3c12a49c80bf6d"), "ApplyNewFee(uint256,uint256)"),
     (b256!("be12859b636aed607d5230b2cc2711f68d70e51060e6cca1f575ef5d2fcc95d1"), "NewFee(uint256,uint256)"),
+    (b256!("cfca96e0fef3432146913b2a5a2268a55d3f475fe057e7ffde1082b77693f4f3"), "NewFee(uint256,uint256,uint256)"),
     (b256!("63fe946ed58429ac3c5e64d4356ff92c26d7fa1e73586515df8ba9f059ab54a5"), "NewFee(uint256)"),
+    (
+        b256!("752a27d1853eb7af3ee4ff764f2c4a51619386af721573dd3809e929c39db99e"),
+        "NewParameters(uint256,uint256,uint256)",
+    ),
     (
         b256!("e35f0559b0642164e286b30df2077ec3a05426617a25db7578fd20ba39a6cd05"),
         "RampAgamma(uint256,uint256,uint256,uint256,uint256,uint256)",
@@ -131,6 +141,8 @@ const EVENTS: [(B256, &str); 36] = [
         "NewParameters(uint256,uint256,uint256,uint256,uint256,uint256,uint256)",
     ),
     (b256!("6059a38198b1dc42b3791087d1ff0fbd72b3179553c25f678cd246f52ffaaf59"), "ClaimAdminFee(address,uint256)"),
+    (b256!("3bbd5f2f4711532d6e9ee88dfdf2f1468e9a4c3ae5e14d2e1a67bf4242d008d0"), "ClaimAdminFee(address,uint256[2])"),
+    (b256!("5ebe66c628d0969a211b99673a322baa5fc8a62baf286c175e254daef76f5bcc"), "ClaimAdminFee(address,uint256[3])"),
 ];
 
 /// The topics alone.
@@ -154,6 +166,25 @@ mod tests {
     fn every_topic_is_the_hash_of_its_signature() {
         for (topic, signature) in EVENTS {
             assert_eq!(topic, keccak256(signature), "{signature}");
+        }
+    }
+
+    /// What the sources of accepted pools emit when balances, fees or parameters change. A withdrawal in one coin from a
+    /// Twocrypto pool on StableSwap maths, and a fee change of a factory pool with a price oracle, have events that no
+    /// other generation has.
+    #[test]
+    fn events_that_one_generation_alone_emits_are_followed() {
+        let emitted = [
+            ("StableSwap of 2020", "NewParameters(uint256,uint256,uint256)"),
+            ("lending pools", "NewFee(uint256,uint256,uint256)"),
+            ("factory pools with a price oracle", "ApplyNewFee(uint256)"),
+            ("CryptoSwap", "ClaimAdminFee(address,uint256)"),
+            ("Twocrypto-NG", "ClaimAdminFee(address,uint256[2])"),
+            ("Tricrypto-NG", "ClaimAdminFee(address,uint256[3])"),
+            ("Twocrypto v2.1.0d", "RemoveLiquidityImbalance(address,uint256,uint256[2],uint256,uint256)"),
+        ];
+        for (generation, signature) in emitted {
+            assert!(super::TOPICS.contains(&keccak256(signature)), "{generation}: {signature}");
         }
     }
 }

@@ -21,11 +21,18 @@ pub(crate) struct Plan {
     pub(crate) kept: Vec<(u32, f64)>,
 }
 
-/// Computes every first plan that finds its paths; each amount is sent in `parts` equal parts.
-pub(crate) fn plans(problem: &Problem<'_>, potentials: &Potentials, parts: u16) -> Vec<Plan> {
+/// Computes every first plan that finds its paths; each amount is sent in `parts` equal parts. If the pairs that pay best
+/// cannot be combined, tries pairs in turn if `is_thorough`.
+pub(crate) fn plans(problem: &Problem<'_>, potentials: &Potentials, parts: u16, is_thorough: bool) -> Vec<Plan> {
     let assigned = |cells| assignment(problem, potentials, cells, parts);
-    let assigned =
-        cells(problem, potentials).and_then(assigned).or_else(|| assigned(proportional(problem, potentials)));
+    let in_turns = || {
+        let mut turns = turns(problem).filter(|_| is_thorough);
+        turns.find_map(|turn| assigned(in_turn(problem, potentials, &turn)?))
+    };
+    let assigned = cells(problem, potentials)
+        .and_then(assigned)
+        .or_else(|| assigned(proportional(problem, potentials)))
+        .or_else(in_turns);
     let stars = hubs(problem).into_iter().filter_map(|hub| Builder::new(problem, potentials).star(hub, parts));
     assigned.into_iter().chain(stars).collect()
 }
@@ -83,7 +90,46 @@ fn cells(problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Cell>> {
         open[output] -= given;
         cells.push(Cell { input, output, share: given / supply[input] });
     }
-    // Remainders of rounding go where most of their input goes.
+    (!cells.is_empty()).then_some(cells)
+}
+
+/// Returns orders of the inputs and of the outputs: each in turn from every one of them on, the outputs backwards, too.
+fn turns(problem: &Problem<'_>) -> impl Iterator<Item = [Vec<usize>; 2]> {
+    let from = |first: usize, count: usize| (first..first + count).map(|at| at % count).collect::<Vec<_>>();
+    let (inputs, outputs) = (problem.terms.supplies.len(), problem.terms.weights.len());
+    let of_outputs = move |first: usize| {
+        let forwards = from(first, outputs);
+        let backwards = forwards.iter().rev().copied().collect();
+        [forwards, backwards]
+    };
+    let turns = (0..inputs)
+        .flat_map(move |first| (0..outputs).flat_map(of_outputs).map(move |outputs| [from(first, inputs), outputs]));
+    turns.take(Tuning::PLAN_TURNS)
+}
+
+/// Assigns the inputs to the outputs in the given orders, each until its share is met. If the pairs that pay best cross, so
+/// that the path of one leads from a token to another and that of a second one back, other orders have pairs that do not.
+fn in_turn(problem: &Problem<'_>, potentials: &Potentials, [inputs, outputs]: &[Vec<usize>; 2]) -> Option<Vec<Cell>> {
+    let (supply, mut open) = shares(problem, potentials);
+    let mut outputs = outputs.iter().copied().peekable();
+    let mut cells = Vec::new();
+    for &input in inputs {
+        let (token, mut left) = (problem.terms.supplies[input].0, supply[input]);
+        while let Some(&output) = outputs.peek().filter(|_| left > Tuning::PLAN_LEAST_SHARE) {
+            let given = left.min(open[output]);
+            left -= given;
+            open[output] -= given;
+            if given > Tuning::PLAN_LEAST_SHARE {
+                if potentials.towards(output)[token as usize] <= 0.0 {
+                    return None;
+                }
+                cells.push(Cell { input, output, share: given / supply[input] });
+            }
+            if open[output] <= Tuning::PLAN_LEAST_SHARE {
+                outputs.next();
+            }
+        }
+    }
     (!cells.is_empty()).then_some(cells)
 }
 

@@ -21,14 +21,15 @@ use crate::problem::support::Support;
 use crate::tuning::Tuning;
 
 impl Solver<'_> {
-    /// Finds the first routes, and keeps the best.
+    /// Finds the first routes, and keeps the best. Tries more plans of a basket if `is_thorough`.
     ///
     /// # Errors
     /// [`SolveError::NoRoute`] if an output cannot be reached, or an input leads to no output.
-    pub(super) fn first(&mut self, best: &mut Option<Candidate>) -> Result<(), SolveError> {
+    pub(super) fn first(&mut self, is_thorough: bool, best: &mut Option<Candidate>) -> Result<(), SolveError> {
         if !self.problem.is_pair() {
             self.reached()?;
-            self.offer_plans(&plans::plans(&self.problem, &self.potentials, 1), best);
+            let plans = plans::plans(&self.problem, &self.potentials, 1, is_thorough);
+            self.offer_plans(&plans, best);
             return Ok(());
         }
         let mut paths = self.paths();
@@ -136,7 +137,8 @@ impl Solver<'_> {
             let cut = chunks::Cut { chunks: Tuning::CHUNKS, pools, paths: usize::MAX, quotes: Tuning::CHUNK_QUOTES };
             self.offer(best, &chunks::chunked(&self.problem, &self.potentials, cut));
         } else {
-            self.offer_plans(&plans::plans(&self.problem, &self.potentials, Tuning::PLAN_PARTS), best);
+            let plans = plans::plans(&self.problem, &self.potentials, Tuning::PLAN_PARTS, best.is_some());
+            self.offer_plans(&plans, best);
         }
         best.as_ref().map(|found| found.net) > before
     }

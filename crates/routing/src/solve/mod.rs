@@ -166,7 +166,7 @@ impl<'a> Solver<'a> {
 
     fn solve(mut self) -> Result<Solution, SolveError> {
         let mut best: Option<Candidate> = None;
-        self.first(&mut best)?;
+        self.first(true, &mut best)?;
         let (mut bound, task) = self.split_all(&mut best);
         if let Some(task) = task {
             bound = self.narrow_and_try_others(task, bound, &mut best);
@@ -238,10 +238,32 @@ impl<'a> Solver<'a> {
         if best.as_ref().is_none_or(is_in_doubt) {
             self.offer_in_line(best);
         }
+        let [loose, _] = Tuning::FEWER_HOPS_GAPS;
+        if !self.problem.is_pair() && best.as_ref().is_none_or(|found| self.is_off(bound, found, loose)) {
+            self.offer_fewer_hops(bound, best);
+        }
         if self.problem.is_pair() {
             self.offer_last(bound, best);
         }
         bound
+    }
+
+    /// Tries routes of a basket with fewer pools on a path: longer paths of several inputs meet more often in a way that
+    /// makes a cycle, or a path beyond the limit. Splits over them if their first routes are better, or the bound is far off.
+    fn offer_fewer_hops(&self, bound: f64, best: &mut Option<Candidate>) {
+        let [_, far] = Tuning::FEWER_HOPS_GAPS;
+        for hops in 2..self.problem.hops {
+            let before = net_of(best.as_ref());
+            let is_far = best.as_ref().is_none_or(|found| self.is_off(bound, found, far));
+            let problem = Problem { hops, recorder: None, ..self.problem.clone() };
+            let mut fewer = Self { potentials: Arc::new(Potentials::new(&problem, 1.0)), problem, ..self.twin() };
+            if fewer.first(is_far, best).is_ok() && (is_far || net_of(best.as_ref()) > before) {
+                fewer.split_all(best);
+            }
+            if fewer.too_much_gas.get() {
+                self.too_much_gas.set(true);
+            }
+        }
     }
 
     /// Returns the same solver for another thread. It records nothing.

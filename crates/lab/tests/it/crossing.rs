@@ -1,0 +1,38 @@
+//! Baskets in recorded markets whose best paths cross.
+
+use std::sync::Arc;
+
+use braid_market::Tokens;
+use braid_primitives::{U256, address};
+use braid_routing::{PoolFilter, Prepared, Request, solve};
+
+use crate::support::recorded_market;
+
+#[test]
+fn two_inputs_that_pay_each_others_output_best_have_a_route() {
+    let Some(imported) = recorded_market("mainnet_24721394.json") else { return };
+    let market = Arc::new(imported.market);
+    let prepared = Prepared::new(Arc::clone(&market));
+    let id = |token| market.tokens().id(token).unwrap();
+    // HKDM leads to USDT, and FTRB to ether: each seems to be paid best by what lies beyond the other's end.
+    let hkdm = id(address!("0071F94350573Cd411e40BB409E7ddD927224054"));
+    let ftrb = id(address!("2596825a84888E8f24b747DF29e11b5dd03C81D7"));
+    let usdt = id(address!("dAC17F958D2ee523a2206206994597C13D831ec7"));
+    let value = |max_hops| {
+        let request = Request {
+            inputs: vec![
+                (hkdm, U256::from(1_183_217_499_u64)),
+                (ftrb, U256::from(246_424) * U256::from(10_u64.pow(17))),
+            ],
+            outputs: vec![(usdt, 5_000), (Tokens::ETHER, 5_000)],
+            max_hops,
+            filter: PoolFilter::default(),
+            gas_price_wei: 1_000_000_000,
+            max_steps: 40,
+            at: market.block().next(),
+        };
+        solve(&prepared, &request).unwrap().certificate.unwrap().achieved_value_wei
+    };
+    let values = [2, 3, 4, 5, 6].map(value);
+    assert!(values.is_sorted(), "longer paths are never worth less: {values:?}");
+}
