@@ -1,34 +1,54 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// What a concentrated-liquidity pool answers, as Uniswap V3 wrote it.
+/// @title Views of a concentrated-liquidity pool
+/// @notice Names the views of Uniswap V3's pools that the lens calls. It needs their selectors only, so no answers are declared.
 interface IConcentratedPool {
+    /// @notice Returns seven words: the square root of the price, the tick, four words that the lens skips, and whether the pool is
+    /// unlocked.
     function slot0() external view;
+
+    /// @notice Returns the liquidity in range.
     function liquidity() external view;
+
+    /// @notice Returns one bit for each of 256 tick indices: whether that tick is initialised.
+    /// @param word index of the word, in units of 256 tick spacings
     function tickBitmap(int16 word) external view;
+
+    /// @notice Returns eight words: the gross and the net liquidity of a tick, five words that the lens skips, and whether it is
+    /// initialised.
+    /// @param tick index of the tick
     function ticks(int24 tick) external view;
 }
 
-/// Reads a concentrated-liquidity pool whole, in one call; makes many calls of any contracts in one.
-///
-/// Never deployed: `eth_call` lends its code to an address for the length of the call (a state override). A pool that answers
-/// anything else than expected reverts; the caller then reads it call by call.
+/// @title Lens
+/// @notice Reads a concentrated-liquidity pool whole in one call, and makes many calls of any contracts in one.
+/// @dev Is never deployed: a state override of `eth_call` places its code at an address for the duration of the call. Anyone may call.
+/// Reverts without data if a pool answers anything else than expected; the caller then reads the pool call by call.
 contract Lens {
-    /// What `probe` says where the code was really lent.
+    /// Is what `probe` returns.
     uint256 internal constant PROBE = 0xb4a1d;
 
-    /// Gas that is left aside for the last word and for what the caller still has to do.
+    /// Reserves gas for the last word and for what the caller still has to do.
     uint256 internal constant RESERVE_GAS = 3_000_000;
 
+    /// @notice Returns a constant, by which the caller recognises a node that supports state overrides.
+    /// @return 0xb4a1d
     function probe() external pure returns (uint256) {
         return PROBE;
     }
 
-    /// The pool's price, tick, lock and liquidity, and the initialised ticks of the bitmap's words from `word` to `last`.
-    ///
-    /// Packed, big-endian: price (uint160), tick (int24), unlocked (uint8), liquidity (uint128), the first word that was not
-    /// looked at (int32; last + 1 when all were), then 35 bytes a tick, ascending: index (int24), net (int128), gross (uint128).
-    /// Stops between two words once `gasBudget` is used or little gas is left; the caller goes on from there.
+    /// @notice Reads the pool's price, tick, lock and liquidity, and the initialised ticks of the bitmap's words from `word` to `last`.
+    /// @dev Returns packed bytes, big-endian, without ABI encoding: square root of the price (uint160), tick (int24), unlocked (uint8),
+    /// liquidity (uint128), the first word that was not read (int32; last + 1 if all were), then 35 bytes for each tick, ascending: index
+    /// (int24), net liquidity (int128), gross liquidity (uint128). Stops between two words once `gasBudget` is used or little gas is left;
+    /// the caller continues there. Reverts without data if a view of the pool reverts or answers too little, or if a tick of the bitmap is
+    /// not initialised.
+    /// @param pool pool to read
+    /// @param spacing tick spacing of the pool
+    /// @param word first word of the bitmap to read
+    /// @param last last word of the bitmap to read
+    /// @param gasBudget gas units that the call may use before it stops
     function read(address pool, int256 spacing, int256 word, int256 last, uint256 gasBudget) external view {
         uint256 entry = gasleft();
         uint256 stopBelow = entry / 4 < RESERVE_GAS ? entry / 4 : RESERVE_GAS;
@@ -88,14 +108,16 @@ contract Lens {
         return end + 35;
     }
 
-    /// Makes many calls and answers them all, each allowed to fail, in a form that is short to send: four bytes of selector, then
+    /// @notice Makes many calls and returns the answers of all. Each of them may fail.
+    /// @dev Takes and returns packed bytes without ABI encoding, to keep requests short. The calldata is four bytes of selector, then
     ///
     /// - a table of contracts: their number (uint16), then 20 bytes each;
-    /// - each call: its contract's place in the table (uint16), then how many words its calldata has after the selector (uint8), the selector,
-    ///   and each word as its length in bytes (uint8) and its bytes without leading zeros; or 255, the length (uint16) and the calldata as it is.
+    /// - each call: its contract's place in the table (uint16), then how many words its calldata has after the selector (uint8), the
+    ///   selector, and each word as its length in bytes (uint8) and its bytes without leading zeros; or 255, the length (uint16) and the
+    ///   calldata as it is.
     ///
-    /// Answers for each call: how many words it returned (uint8) and each word as above; or 254, the length (uint24) and what was
-    /// returned as it is; or 255 where the call failed.
+    /// The return data has for each call: how many words it returned (uint8) and each word as above; or 254, the length (uint24) and what
+    /// was returned as it is; or 255 where the call failed.
     function callAll() external {
         assembly {
             // The bytes of a number without its leading zeros.

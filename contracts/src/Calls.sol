@@ -3,9 +3,10 @@ pragma solidity 0.8.37;
 
 import {IExecutionProxy} from "./IExecutionProxy.sol";
 
-/// Calls to contracts that are not trusted: their answer never costs more memory than is asked for.
+/// @title Calls to pools
+/// @notice Calls contracts that are not trusted. Their answer never costs more memory than is asked for.
 library Calls {
-    /// At most this much of a revert's data is passed on, bytes.
+    /// Limits how much of a revert's data is passed on, in bytes.
     uint256 private constant REASON_LIMIT = 512;
 
     /// Calls a pool and reads the first two words of its answer.
@@ -28,7 +29,7 @@ library Calls {
         if (answered < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
     }
 
-    /// A later word of the answer to the call just made.
+    /// Returns a later word of the answer to the call just made.
     function answerWord(uint256 step, address target, uint256 index) internal pure returns (uint256 value) {
         uint256 size;
         assembly ("memory-safe") {
@@ -61,7 +62,7 @@ library Calls {
         if (answered < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
     }
 
-    /// The data of the last call's answer, cut at the limit.
+    /// Returns the data of the last call's answer, cut at the limit.
     function reason() internal pure returns (bytes memory data) {
         assembly ("memory-safe") {
             let size := returndatasize()

@@ -3,18 +3,19 @@ pragma solidity 0.8.37;
 
 import {Order} from "./IExecutionProxy.sol";
 
-/// An order's lists of inputs and outputs, walked in calldata by offset. An entry of either is two words: a token, then an amount
-/// or a minimum. Where a list ends is not checked:
-/// past the end of calldata everything is zero, and an amount or a minimum of zero is refused.
+/// @title Inputs and outputs of an order
+/// @notice Reads an order's lists of inputs and outputs in calldata, by offset. An entry of either is two words: a token, then an amount or
+/// a minimum.
+/// @dev Does not check where a list ends: beyond the end of calldata everything is zero, and an amount or a minimum of zero reverts.
 library Entries {
     uint256 private constant SIZE = 0x40;
 
-    /// Where the first input stands, and how many there are.
+    /// Returns where the first input stands, and how many there are.
     function inputs(Order calldata order) internal pure returns (uint256 at, uint256 count) {
         return _list(order, 0x00);
     }
 
-    /// Where the first output stands, and how many there are.
+    /// Returns where the first output stands, and how many there are.
     function outputs(Order calldata order) internal pure returns (uint256 at, uint256 count) {
         return _list(order, 0x20);
     }
@@ -27,7 +28,7 @@ library Entries {
         }
     }
 
-    /// An entry's token, the lower 20 bytes of its word, and its amount.
+    /// Returns an entry's token, the lower 20 bytes of its word, and its amount.
     function read(uint256 at) internal pure returns (address token, uint256 amount) {
         assembly ("memory-safe") {
             token := shr(96, shl(96, calldataload(at)))

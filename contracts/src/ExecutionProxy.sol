@@ -16,9 +16,11 @@ import {Fluid} from "./steps/Fluid.sol";
 import {Lido} from "./steps/Lido.sol";
 import {TokenPermits} from "./steps/TokenPermits.sol";
 
-/// Swaps exactly the order's inputs along a program of pools and pays the outputs, or reverts.
-/// No owner, no storage, no upgrade, no free call; nothing is held and no allowance is left between calls.
-/// `docs/internals/program.md` is the specification.
+/// @title Execution proxy
+/// @notice Swaps the inputs of an order along a program of pools and pays the outputs, or reverts. What a program does not spend returns to
+/// the payer. Along a path, sells an exact amount, or buys an exact amount for at most a maximum.
+/// @dev Has no owner, no storage and no upgrade, and calls no function of the caller's choice. Holds no token and leaves no allowance
+/// between calls. `docs/internals/program.md` is the specification.
 contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, Fluid, TokenPermits {
     using Runs for Run;
 
@@ -51,7 +53,7 @@ contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, 
         _execute(run, order);
     }
 
-    /// Steps, payment, minimums, and only then the partner. It ends the call itself, with the gains as its answer.
+    /// Runs the steps, pays, checks the minimums, and only then pays the partner. Ends the call, with the gains as its return data.
     function _execute(Run memory run, Order calldata order) private {
         _runProgram(run);
         _payOut(run);
@@ -66,7 +68,7 @@ contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, 
         }
     }
 
-    /// Checks the order and the program's token list and opens the ledger. Gives the partner's fee on the inputs.
+    /// Checks the order and the program's token list and opens the ledger. Returns the partner's fee on the inputs.
     function _open(Run memory run, Order calldata order, bytes calldata program, address payer)
         private
         view
@@ -97,7 +99,7 @@ contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, 
         _openListed(run.first, at, list, listed);
     }
 
-    /// Moves the owner's ERC-20 inputs by his signature: to the proxy, or, where the first step spends the only one of them whole, straight
+    /// Moves the owner's ERC-20 inputs by the signature: to the proxy, or, where the first step spends the only one of them whole, straight
     /// to its pool. A pair is paid now; a pool that calls back is paid when it does, and a step whose pool does not call back reverts, so
     /// that no order ends without the signature.
     function _payWithPermit2(
@@ -157,7 +159,7 @@ contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, 
         if (msg.value != valueWei) revert ValueMismatch(msg.value, valueWei);
     }
 
-    /// Enters the outputs, with what the recipient has of each before anything moves; of ether only what is sent to him will count.
+    /// Enters the outputs, with what the recipient has of each before anything moves; of ether only what is sent to it will count.
     function _openOutputs(Account first, Account at, uint256 entry, uint256 count, address recipient)
         private
         view
@@ -190,7 +192,7 @@ contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, 
         revert TooManyTokens(inputs | outputs, TOKEN_LIMIT);
     }
 
-    /// The order's own terms. Keeps the partner's fee if it is on the outputs, gives it if it is on the inputs.
+    /// Checks the order's own terms. Keeps the partner's fee if it is on the outputs, and returns it if it is on the inputs.
     function _checkTerms(Run memory run, Order calldata order, address recipient)
         private
         view
@@ -283,7 +285,7 @@ contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, 
         }
     }
 
-    /// The list of steps: one line each.
+    /// Runs the step with an opcode: one line each.
     function _step(Run memory run, uint256 opcode) private returns (uint256 amountOut) {
         if (opcode == Runs.OPCODE_V2_PAIR) return _swapV2(run);
         if (opcode == 0x11) return _swapV3(run);
@@ -325,14 +327,16 @@ contract ExecutionProxy is Paths, Curve, BalancerV2, BalancerV3, Erc4626, Lido, 
             }
             // nominal amounts of stETH leave a wei or two of it behind
             if (token == STETH) {
-                uint256 most = _payOutShares(run.step, left.isBefore(outputs) ? run.payer : run.recipient);
+                // the partner is paid last; the fee on an input of `execute` comes from the payer
+                uint256 kept = run.paysFees && left.isBefore(outputs) ? 0 : left.fee();
+                uint256 most = _payOutShares(run.step, left.isBefore(outputs) ? run.payer : run.recipient, kept);
                 if (amount != 0) left.setPaid(left.paid() + most);
             }
         }
     }
 
-    /// Compares what the recipient gained of each output with its minimum: what was paid to him, and no more than what his balance
-    /// grew by. Tells the event; gives where the list of gains, its length first, stands in memory, with a word before it to spare.
+    /// Compares what the recipient gained of each output with its minimum: what was paid to it, and no more than what its balance
+    /// grew by. Emits the event, and returns where the list of gains, its length first, stands in memory, with a word before it to spare.
     function _checkMinimums(Run memory run, Order calldata order) private returns (uint256 list) {
         uint256 inputs = run.inputs;
         uint256 outputs = run.outputs;

@@ -4,27 +4,30 @@ pragma solidity 0.8.37;
 import {CHAIN_ID} from "./Constants.sol";
 import {IExecutionProxy} from "./IExecutionProxy.sol";
 
-/// Who may call the proxy back, for what, and once. Each fact has a transient slot of its own;
-/// zero means that nothing is expected. Slots are words, so that writing one never reads another.
+/// @title Callback guard
+/// @notice Lets one pool call the proxy back, once, with the terms of the running step.
+/// @dev Keeps each fact in a transient slot of its own; zero means that nothing is expected. Slots are words, so that writing one never
+/// reads another.
 abstract contract Guard {
-    /// Not zero while an order runs.
+    /// Is not zero while an order runs.
     uint256 private transient _running;
-    /// The callback that the running step waits for: the hash of its terms (which token, how much, out of whose balance) and of the pool
-    /// that is to bring them back. The pool is given the terms themselves; changed by one bit, or from anyone else, they are refused.
+    /// Holds the callback that the running step waits for: the hash of its terms (which token, how much, out of whose balance) and of the
+    /// pool that is to bring them back. The pool is given the terms themselves; changed by one bit, or from anyone else, they are refused.
     bytes32 private transient _callback;
-    /// The contract that the running step called and that may send ether.
+    /// Holds the contract that the running step called and that may send ether.
     uint256 private transient _etherSender;
-    /// What the running purchase has paid for its first hop, atomic units.
+    /// Holds what the running purchase has paid for its first hop, in atomic units.
     uint256 private transient _sold;
 
-    /// Ether comes in only while a step waits for it, from the contract that the step called.
+    /// @notice Accepts ether from the contract that the running step called. Nobody else may send ether.
+    /// @dev Reverts with `UnexpectedEther` if no step waits for ether, or if it comes from another account.
     receive() external payable {
         if (msg.sender != _address(_etherSender)) {
             revert IExecutionProxy.UnexpectedEther(msg.sender, _address(_etherSender));
         }
     }
 
-    /// Every entry begins here: one order at a time, and only where the contracts that it speaks to are the ones it knows.
+    /// Begins every order and swap: one at a time, and only on the chain where the addresses of the code are those of known contracts.
     function _lock() internal {
         if (block.chainid != CHAIN_ID) revert IExecutionProxy.WrongChain(block.chainid, CHAIN_ID);
         if (_running != 0) revert IExecutionProxy.Reentered();
@@ -35,18 +38,18 @@ abstract contract Guard {
         _running = 0;
     }
 
-    /// Before a step calls a pool that will ask for its payment in a callback. The terms are `size` bytes of memory; a word behind them
+    /// Expects a callback of the pool that a step calls next. The terms are `size` bytes of memory; a word behind them
     /// is used for the moment.
     function _expectCallback(address pool, uint256 terms, uint256 size) internal {
         _callback = _hash(pool, terms, size);
     }
 
-    /// After that call: whether the pool has not asked.
+    /// Returns after that call whether the pool has not called back.
     function _isCallbackPending() internal view returns (bool) {
         return _callback != 0;
     }
 
-    /// Lets the pool that the running step called in, once and with that step's own terms, and gives their place in memory.
+    /// Lets the pool that the running step called in, once and with that step's own terms, and returns their place in memory.
     function _consumeCallback(bytes calldata terms) internal returns (uint256 at) {
         assembly ("memory-safe") {
             at := mload(0x40)

@@ -5,7 +5,7 @@ import {NATIVE, WETH} from "./Constants.sol";
 import {IExecutionProxy} from "./IExecutionProxy.sol";
 import {Pools} from "./Pools.sol";
 
-/// One hop of a path: the memory place of two words, the pool with what is known of it, and the token that goes in.
+/// Is one hop of a path: the memory place of two words, the pool with what is known of it, and the token that goes in.
 /// Hops stand one after another; behind the last stands an end, whose token is what the path pays.
 type Hop is uint256;
 
@@ -16,10 +16,11 @@ function _isSame(Hop a, Hop b) pure returns (bool) {
     return Hop.unwrap(a) == Hop.unwrap(b);
 }
 
-/// Paths: a kind of one byte, then for each hop a factory of one byte, for a pool with a fee three bytes of it in millionths,
-/// and, but for the last hop, the token that comes out.
+/// @title Hops of a path
+/// @notice Reads a path: a kind of one byte, then for each hop a factory of one byte, for a pool with a fee three bytes of it in
+/// millionths, and, but for the last hop, the token that comes out.
 library Hops {
-    /// The first byte of a path by which exactly so much is sold, and of one by which exactly so much is bought. As the first byte of a
+    /// Are the first bytes of a sale, of an exact input, and of a purchase, of an exact output. As the first byte of a
     /// program both would list more tokens than a program may, so that no signature over one can be used as one over another.
     uint256 internal constant SWAP = 0xff;
     uint256 internal constant BUY = 0xfe;
@@ -28,7 +29,7 @@ library Hops {
     uint256 private constant ZERO_FOR_ONE = 1 << 160;
     uint256 private constant PAIR = 1 << 161;
 
-    /// Reads a path between two tokens into memory, and whether exactly so much is bought along it. Ether is WETH here.
+    /// Reads a path between two tokens into memory, and whether it is a purchase. Ether is WETH here.
     function read(bytes calldata path, address from, address into)
         internal
         pure

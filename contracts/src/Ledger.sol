@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// What the running order has of one token: the memory place of seven words,
+/// Is what the running order has of one token: the memory place of seven words,
 /// the token, `due` (still with the payer) and `held` (at the proxy), atomic units, for an output `minimum`, `base` and `paid`, and
 /// the partner's `fee`.
 type Account is uint256;
 
 using Accounts for Account global;
 
-/// Accounts stand one after another; a value type keeps them from being copied or allocated again.
+/// @title Accounts of a running order
+/// @notice Reads and writes what the running order has of each token.
+/// @dev Accounts stand one after another; a value type keeps them from being copied or allocated again.
 library Accounts {
     uint256 private constant SIZE = 0xe0;
 
@@ -22,7 +24,7 @@ library Accounts {
         }
     }
 
-    /// The account `index` places further on.
+    /// Returns the account `index` places further on.
     function next(Account first, uint256 index) internal pure returns (Account found) {
         assembly ("memory-safe") {
             found := add(first, mul(index, SIZE))
@@ -53,33 +55,33 @@ library Accounts {
         }
     }
 
-    /// The least that the recipient must gain of an output.
+    /// Returns the least that the recipient must gain of an output.
     function minimum(Account account) internal pure returns (uint256 amount) {
         assembly ("memory-safe") {
             amount := mload(add(account, 0x60))
         }
     }
 
-    /// Whether the token is one of the order's outputs, which all have a minimum.
+    /// Returns whether the token is one of the order's outputs, which all have a minimum.
     function isOutput(Account account) internal pure returns (bool) {
         return account.minimum() != 0;
     }
 
-    /// The recipient's balance of an output before the order.
+    /// Returns the recipient's balance of an output before the order.
     function base(Account account) internal pure returns (uint256 amount) {
         assembly ("memory-safe") {
             amount := mload(add(account, 0x80))
         }
     }
 
-    /// What steps and the proxy have paid to the recipient of an output.
+    /// Returns what steps and the proxy have paid to the recipient of an output.
     function paid(Account account) internal pure returns (uint256 amount) {
         assembly ("memory-safe") {
             amount := mload(add(account, 0xa0))
         }
     }
 
-    /// The partner's fee in this token, which is no longer in `due` or `held`.
+    /// Returns the partner's fee in this token, which is no longer in `due` or `held`.
     function fee(Account account) internal pure returns (uint256 amount) {
         assembly ("memory-safe") {
             amount := mload(add(account, 0xc0))

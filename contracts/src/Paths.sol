@@ -10,9 +10,11 @@ import {Tokens} from "./Tokens.sol";
 import {UniswapV2} from "./steps/UniswapV2.sol";
 import {UniswapV3} from "./steps/UniswapV3.sol";
 
-/// One token for one other along a path of pools that their factories vouch for: each hop spends all of what the one before paid.
+/// @title Swaps along paths
+/// @notice Swaps one token for another along a path of known pools. Each hop spends all that the hop before paid.
+/// @dev A known pool is at the CREATE2 address of its factory (`Pools`).
 abstract contract Paths is IExecutionProxy, Permit2Payment, UniswapV2, UniswapV3 {
-    /// The fee of every pair that a path may name, basis points.
+    /// Is the fee of every pair that a path may name, in basis points.
     uint256 private constant PAIR_FEE_BPS = 30;
 
     /// @inheritdoc IExecutionProxy
@@ -109,7 +111,7 @@ abstract contract Paths is IExecutionProxy, Permit2Payment, UniswapV2, UniswapV3
         if (amount < order.amountOut) revert OutputBelowMinimum(0, order.tokenOut, amount, order.amountOut);
     }
 
-    /// Whom the last pool pays: ether leaves by way of the proxy.
+    /// Returns the account that the last pool pays: the proxy for ether, which it unwraps, otherwise the recipient.
     function _receiver(Swap calldata order) private view returns (address) {
         return order.tokenOut == NATIVE ? address(this) : order.recipient;
     }

@@ -5,7 +5,8 @@ import {NATIVE, PERMIT2} from "./Constants.sol";
 import {Entries} from "./Entries.sol";
 import {IExecutionProxy, Order, Permit, Swap} from "./IExecutionProxy.sol";
 
-/// Takes an order's ERC-20 inputs by the owner's signature over the inputs, the whole order and the program's hash.
+/// @title Payment by Permit2
+/// @notice Takes an order's ERC-20 inputs by the owner's signature over the inputs, the whole order and the program's hash.
 abstract contract Permit2Payment {
     // permitWitnessTransferFrom of a PermitTransferFrom and of a PermitBatchTransferFrom
     bytes4 private constant TRANSFER_ONE = 0x137c29fe;
@@ -22,19 +23,19 @@ abstract contract Permit2Payment {
         "Input(address token,uint256 amount)" "Output(address token,uint256 minimum)"
     );
 
-    /// What Permit2 appends to its own type: the witness's name, then every type in alphabetical order.
+    /// Is what Permit2 appends to its own type: the witness's name, then every type in alphabetical order.
     string private constant WITNESS_TYPE = "BraidOrder witness)"
         "BraidOrder(Input[] inputs,Output[] outputs,address recipient,uint256 deadline,address partner,uint16 partnerFeeBps,bool partnerFeeOnOutput,address sender,bytes32 programHash)"
         "Input(address token,uint256 amount)" "Output(address token,uint256 minimum)"
         "TokenPermissions(address token,uint256 amount)";
 
-    /// The signed message may name who sends it; where it names nobody, anyone may.
+    /// Checks that the caller is the sender that the signed message names; if it names none, anyone may call.
     function _checkSender(Permit calldata permit) internal view {
         address sender = permit.sender;
         if (sender != address(0) && sender != msg.sender) revert IExecutionProxy.WrongSender(msg.sender, sender);
     }
 
-    /// How many inputs are ERC-20s, and of the last of them the index and where its entry stands.
+    /// Returns how many inputs are ERC-20s, and of the last of them the index and where its entry stands.
     function _permittedInputs(Order calldata order)
         internal
         pure
@@ -79,7 +80,7 @@ abstract contract Permit2Payment {
         }
     }
 
-    /// The call that moves one token to a receiver by the owner's signature: where it stands in memory, its length first.
+    /// Encodes the call that moves one token to a receiver by the owner's signature: its length first, then the call.
     function _callForOne(
         address token,
         uint256 amount,
@@ -103,7 +104,7 @@ abstract contract Permit2Payment {
         );
     }
 
-    /// The batch: the order's inputs but native ether, each in full to the proxy.
+    /// Encodes the batch: the order's inputs but native ether, each in full to the proxy.
     function _callForSeveral(
         Order calldata order,
         uint256 permitted,
@@ -148,7 +149,7 @@ abstract contract Permit2Payment {
         }
     }
 
-    /// The witness of an order.
+    /// Computes the witness of an order.
     function _witness(Order calldata order, bytes calldata program, address sender) internal pure returns (bytes32) {
         (uint256 inputsAt, uint256 inputs) = Entries.inputs(order);
         (uint256 outputsAt, uint256 outputs) = Entries.outputs(order);
@@ -161,8 +162,8 @@ abstract contract Permit2Payment {
         return _hash(inputsHash, outputsHash, terms, 0xa0, sender, program);
     }
 
-    /// The witness of a swap along a path: that of an order of one input, one output and no partner. Its two entries and the recipient
-    /// and deadline behind them stand in calldata as an order's do.
+    /// Computes the witness of a swap along a path: that of an order of one input, one output and no partner. Its two entries and the
+    /// recipient and deadline behind them stand in calldata as an order's do.
     function _witnessOfSwap(Swap calldata order, bytes calldata path, address sender) internal pure returns (bytes32) {
         uint256 place;
         assembly ("memory-safe") {
@@ -175,8 +176,9 @@ abstract contract Permit2Payment {
         }
     }
 
-    /// The EIP-712 struct hash of BraidOrder: the hashes of the lists, the plain fields recipient, deadline, partner, partnerFeeBps and
-    /// partnerFeeOnOutput, of which `size` bytes stand in calldata and the rest is zero, the sender, and the program's hash.
+    /// Computes the EIP-712 struct hash of BraidOrder: the hashes of the lists, the plain fields recipient, deadline, partner,
+    /// partnerFeeBps and partnerFeeOnOutput, of which `size` bytes stand in calldata and the rest is zero, the sender, and the program's
+    /// hash.
     function _hash(
         bytes32 inputsHash,
         bytes32 outputsHash,
@@ -201,7 +203,7 @@ abstract contract Permit2Payment {
         }
     }
 
-    /// The hash of a list of inputs or of outputs: of the hashes of its entries, each with its type before its two words.
+    /// Computes the hash of a list of inputs or of outputs: of the hashes of its entries, each with its type before its two words.
     function _hashEntries(bytes32 entryType, uint256 at, uint256 count) private pure returns (bytes32 hash) {
         assembly ("memory-safe") {
             let words := mload(0x40)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 pragma solidity 0.8.37;
 
-/// The factories whose pools the proxy can tell by their address alone: CREATE2 with the hash of the pool's code, on mainnet.
-/// A pool at such an address is that code, and does what that code does.
+/// @title Known pools
+/// @notice Finds the pools of mainnet's factories by their CREATE2 address, which contains the hash of the pool's code.
+/// @dev A pool at such an address has that code, and does what that code does.
 library Pools {
     uint256 internal constant UNISWAP_V2 = 0;
     uint256 internal constant SUSHISWAP_V2 = 1;
     uint256 internal constant UNISWAP_V3 = 2;
     uint256 internal constant SUSHISWAP_V3 = 3;
     uint256 internal constant PANCAKESWAP_V3 = 4;
-    /// One more than the last.
+    /// Is one more than the last.
     uint256 internal constant FACTORIES = 5;
 
     address private constant UNISWAP_V2_FACTORY = 0x5C69bEe701ef814a2B6a3EDD4B1652CB9cc5aA6f;
@@ -24,12 +25,12 @@ library Pools {
     uint256 private constant UNISWAP_V3_CODE = 0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54;
     uint256 private constant PANCAKESWAP_V3_CODE = 0x6ce8eb472fa82df5469c6ab6d485f17c3ad13c8cd7af59b3d4a8026c5ce0f7e2;
 
-    /// Whether the factory makes pairs, which hold no fee in their address, and not pools with a fee.
+    /// Returns whether the factory makes pairs, whose address depends on no fee, and not pools with a fee.
     function isPair(uint256 factory) internal pure returns (bool) {
         return factory <= SUSHISWAP_V2;
     }
 
-    /// Where the factory's pool of two tokens, and for a pool with this fee in millionths, stands if there is one.
+    /// Returns the address of the factory's pool of two tokens, for a pool with this fee in millionths. There may be no pool at it.
     function find(uint256 factory, address tokenA, address tokenB, uint256 feePips)
         internal
         pure

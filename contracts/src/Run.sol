@@ -6,52 +6,64 @@ import {Account, Accounts} from "./Ledger.sol";
 import {Tokens} from "./Tokens.sol";
 import {NATIVE, WETH} from "./Constants.sol";
 
-/// One order while it runs: the ledger, the place in the program and the step at it.
+/// @notice Holds an order while it runs: the ledger, the place in the program and the step at it.
+/// @param payer account that gives the inputs
+/// @param recipient account that gets the outputs
+/// @param outputFeeBps the partner's fee on each output, in basis points
+/// @param inputs number of the order's inputs, which are the first accounts
+/// @param outputs number of the order's outputs, which are the accounts after the inputs
+/// @param first first account of the ledger; the others follow by token index
+/// @param accounts number of accounts
+/// @param at calldata offset of the next byte of the program to read
+/// @param end calldata offset of the end of the program
+/// @param step index of the step, from 0
+/// @param head first eight bytes of the step, in the upper bytes of the word
+/// @param into account of the step's output token
+/// @param tokenIn the step's input token
+/// @param tokenOut the step's output token
+/// @param amountIn the step's amount in, in atomic units
+/// @param source place of the step's input: `Runs.AT_PROXY`, `Runs.WITH_PAYER` or `Runs.IN_POOL`
+/// @param permitCall place in memory of the call to Permit2 that pays the first step's pool in its callback, or 0
+/// @param orderHash hash that names the order in its event
+/// @param paysFees whether the partner's fee on an ERC-20 input is still with the payer
 struct Run {
     address payer;
     address recipient;
-    // the partner's fee on each output, basis points
     uint256 outputFeeBps;
-    // how many of the accounts are the order's inputs and its outputs
     uint256 inputs;
     uint256 outputs;
-    // the ledger, by token index
     Account first;
     uint256 accounts;
-    // calldata offsets of the next byte to read and of the program's end; the step's index
     uint256 at;
     uint256 end;
     uint256 step;
-    // the step: its first eight bytes, what they mean, and where its input is
     uint256 head;
     Account into;
     address tokenIn;
     address tokenOut;
     uint256 amountIn;
     uint256 source;
-    // the call to Permit2 that pays the first step's pool in its callback: a place in memory, or 0
     uint256 permitCall;
-    // what names the order in its event
     bytes32 orderHash;
-    // whether the partner's fee on an ERC-20 input is still with the payer
     bool paysFees;
 }
 
-/// The arithmetic and the bounds that all steps share.
+/// @title Steps of a running order
+/// @notice Has the arithmetic and the bounds that all steps share.
 library Runs {
     uint256 internal constant TO_PROXY = 0;
     uint256 internal constant TO_RECIPIENT = 1;
     uint256 internal constant TO_NEXT_POOL = 2;
 
-    /// A step's input is at the proxy, still with the payer, or, paid in advance, in the step's own pool.
+    /// Name the place of a step's input: at the proxy, still with the payer, or, paid in advance, in the step's own pool.
     uint256 internal constant AT_PROXY = 0;
     uint256 internal constant WITH_PAYER = 1;
     uint256 internal constant IN_POOL = 2;
 
-    /// Bytes of a Run.
+    /// Counts the bytes of a Run.
     uint256 private constant SIZE = 19 * 0x20;
 
-    /// Bytes of a step before its operands.
+    /// Counts the bytes of a step before its operands.
     uint256 internal constant HEAD = 8;
     uint256 internal constant OPCODE_V2_PAIR = 0x10;
     uint256 internal constant OPCODE_V3_POOL = 0x11;
@@ -59,7 +71,7 @@ library Runs {
 
     using Runs for Run;
 
-    /// One empty order, in a list because a list is not zeroed word by word when it is declared.
+    /// Makes one empty order, in a list because a list is not zeroed word by word when it is declared.
     function open() internal pure returns (Run[] memory only) {
         assembly ("memory-safe") {
             only := mload(0x40)
@@ -71,14 +83,14 @@ library Runs {
         }
     }
 
-    /// The calldata offset of the byte after a program's last.
+    /// Returns the calldata offset of the byte after a program's last.
     function end(bytes calldata program) internal pure returns (uint256 place) {
         assembly ("memory-safe") {
             place := add(program.offset, program.length)
         }
     }
 
-    /// The program's list of tokens: the calldata offset of the first, and how many.
+    /// Returns the program's list of tokens: the calldata offset of the first, and how many.
     function tokenList(bytes calldata program) internal pure returns (uint256 list, uint256 listed) {
         if (program.length == 0) revert IExecutionProxy.ProgramTruncated(0, 0, 1);
         assembly ("memory-safe") {
@@ -92,7 +104,7 @@ library Runs {
         }
     }
 
-    /// The opcode and the pool of the first step, if that pool can be paid straight by the owner's signature: a pool of either kind
+    /// Returns the opcode and the pool of the first step, if that pool can be paid straight by the owner's signature: a pool of either kind
     /// of Uniswap's that spends all of the input with this index. Otherwise no opcode and the proxy.
     function firstPool(Run memory run, uint256 index) internal view returns (uint256 opcode, address to) {
         to = address(this);
@@ -125,14 +137,14 @@ library Runs {
         }
     }
 
-    /// The word that begins at a calldata offset; whoever calls has taken the bytes it uses.
+    /// Returns the word that begins at a calldata offset. The caller must have taken the bytes that it uses.
     function word(uint256 at) internal pure returns (uint256 value) {
         assembly ("memory-safe") {
             value := calldataload(at)
         }
     }
 
-    /// The accounts behind the two token indices in a step's first bytes.
+    /// Returns the accounts of the two token indices in a step's first bytes.
     function accountsOf(Run memory run, uint256 head) internal pure returns (Account from, Account into) {
         uint256 indexIn = uint8(head >> 232);
         uint256 indexOut = uint8(head >> 224);
@@ -166,7 +178,7 @@ library Runs {
         }
     }
 
-    /// Where the step's output goes; the step's operands are taken already, so that the next step is at the cursor.
+    /// Returns where the step's output goes; the step's operands are taken already, so that the next step is at the cursor.
     /// `counts` says whether what the step's contract pays is known without looking at the recipient's balance, which others can raise.
     function receiver(Run memory run, bool counts) internal view returns (address) {
         uint256 to = run.destination();
@@ -183,7 +195,7 @@ library Runs {
         revert IExecutionProxy.InvalidDestination(run.step, to);
     }
 
-    /// The pool of the next step, if it can be paid in advance.
+    /// Returns the pool of the next step, if it can be paid in advance.
     function nextPool(Run memory run) internal pure returns (address) {
         uint256 left = run.end - run.at;
         if (left < HEAD + 20) revert IExecutionProxy.ProgramTruncated(run.step + 1, left, HEAD + 20);
@@ -204,13 +216,13 @@ library Runs {
         return uint8(run.head >> 240);
     }
 
-    /// For steps whose output can only come to the proxy.
+    /// Checks the destination of steps whose output can only go to the proxy.
     function requireToProxy(Run memory run) internal pure {
         uint256 to = run.destination();
         if (to != TO_PROXY) revert IExecutionProxy.InvalidDestination(run.step, to);
     }
 
-    /// For steps of fixed tokens.
+    /// Checks the tokens of steps of fixed tokens.
     function requireTokens(Run memory run, address tokenIn, address tokenOut) internal pure {
         if (run.tokenIn != tokenIn) revert IExecutionProxy.WrongToken(run.step, run.tokenIn, tokenIn);
         if (run.tokenOut != tokenOut) revert IExecutionProxy.WrongToken(run.step, run.tokenOut, tokenOut);
@@ -229,7 +241,7 @@ library Runs {
         }
     }
 
-    /// Makes the step's amount takeable by a pool that pulls it; returns the ether to send along.
+    /// Approves the step's amount for a pool that pulls it; returns the ether to send along.
     function offer(Run memory run, address pool) internal returns (uint256 valueWei) {
         if (run.tokenIn == NATIVE) return run.amountIn;
         run.bring();
@@ -244,28 +256,28 @@ library Runs {
         if (left != 0 && left <= run.amountIn) revert IExecutionProxy.InputNotTaken(run.step, pool, left);
     }
 
-    /// What the proxy has of the step's output token.
+    /// Returns the proxy's balance of the step's output token.
     function balanceOut(Run memory run) internal view returns (uint256) {
         return run.tokenOut == NATIVE ? address(this).balance : Tokens.balanceOf(run.tokenOut, address(this));
     }
 
-    /// By how much that has grown.
+    /// Returns by how much that has grown.
     function grownBy(Run memory run, uint256 before) internal view returns (uint256) {
         uint256 balance = run.balanceOut();
         return balance > before ? balance - before : 0;
     }
 
-    /// For steps that know nothing of ether.
+    /// Checks the input of steps that cannot trade native ether.
     function requireErc20(Run memory run) internal pure {
         if (run.tokenIn == NATIVE) revert IExecutionProxy.WrongToken(run.step, NATIVE, WETH);
     }
 
-    /// Who pays in a callback.
+    /// Returns the account that pays in a callback.
     function payerOrProxy(Run memory run) internal view returns (address) {
         return run.source == WITH_PAYER ? run.payer : address(this);
     }
 
-    /// A gain: the lower of what was counted and of what a balance grew by.
+    /// Returns a gain: the lower of what was counted and of what a balance grew by.
     function lower(uint256 counted, uint256 base, uint256 balance) internal pure returns (uint256 gain) {
         unchecked {
             gain = balance > base ? balance - base : 0;

@@ -5,23 +5,23 @@ import {IN_CALLBACK, PERMIT2} from "./Constants.sol";
 import {Hop} from "./Hops.sol";
 import {Tokens} from "./Tokens.sol";
 
-/// On what terms a pool that calls back is paid: three words of memory, a token, an amount in atomic units and a source;
-/// where the source is a signature, the call to Permit2 that pays the pool stands behind them.
-///
-/// Terms of which the amount is zero are those of a purchase: the pool names the amount, and the first word is the most that may be sold
-/// in all. Behind the source stand how many hops of the path are still to be bought, how many it has, the hops, and, where the
-/// source is a signature, the call to Permit2 with its length.
+/// @title Terms of a payment
+/// @notice Writes and fulfils the terms on which a pool that calls back is paid: three words of memory, a token, an amount in atomic units
+/// and a source. If the source is a signature, the call to Permit2 that pays the pool stands behind them.
+/// @dev Terms of which the amount is zero are those of a purchase: the pool names the amount, and the first word is the most that may be
+/// sold in all. Behind the source stand how many hops of the path are still to be bought, how many it has, the hops, and, where the source
+/// is a signature, the call to Permit2 with its length.
 library Terms {
     uint256 internal constant SIZE = 0x60;
     /// Stands where an account would: no account pays, a signature does.
     address internal constant SIGNATURE = address(0);
-    /// The selector of PermitFailed(), which marks an error of Permit2 on its way through a pool.
+    /// Is the selector of PermitFailed(), which marks an error of Permit2 on its way through a pool.
     bytes4 private constant PERMIT_FAILED = 0xb78cb0dd;
-    /// Where the hops stand in the terms of a purchase, and the size of one.
+    /// Say where the hops stand in the terms of a purchase, and the size of one.
     uint256 private constant HOPS = 0xa0;
     uint256 private constant HOP_SIZE = 0x40;
 
-    /// Terms by which an account pays: the payer or the proxy.
+    /// Writes terms by which an account pays: the payer or the proxy.
     function write(uint256 place, address token, uint256 amount, address source) internal pure {
         assembly ("memory-safe") {
             mstore(place, token)
@@ -30,7 +30,7 @@ library Terms {
         }
     }
 
-    /// Terms by which a signature pays, with the call to Permit2, its length in the word before it; returns their size.
+    /// Writes terms by which a signature pays, with the call to Permit2, its length in the word before it; returns their size.
     function writeSigned(uint256 place, address token, uint256 amount, uint256 permitCall)
         internal
         pure
@@ -63,7 +63,7 @@ library Terms {
         else _permit(place + SIZE, size - SIZE);
     }
 
-    /// The call to Permit2, whose error is marked, so that it is known again behind the pool.
+    /// Calls Permit2, and marks its error, so that it can be recognised after the pool has passed it on.
     function _permit(uint256 place, uint256 size) private {
         assembly ("memory-safe") {
             if iszero(call(gas(), PERMIT2, 0, place, size, 0, 0)) {
@@ -74,7 +74,7 @@ library Terms {
         }
     }
 
-    /// After a pool failed that a signature pays: an error of Permit2 comes through as it is.
+    /// Passes on an error of Permit2 as it is, after a pool failed that a signature pays.
     function passPermitError() internal pure {
         assembly ("memory-safe") {
             let size := returndatasize()
@@ -91,7 +91,7 @@ library Terms {
 
     // — purchases —
 
-    /// Writes the terms of a purchase of a whole path into new memory; gives their place and size.
+    /// Writes the terms of a purchase of a whole path into new memory; returns their place and size.
     function writePurchase(Hop first, Hop end, uint256 maximum, address source, uint256 permitCall)
         internal
         pure
@@ -131,7 +131,7 @@ library Terms {
         }
     }
 
-    /// Who pays for a purchase, the most that may be sold, the token, and the call to Permit2.
+    /// Returns who pays for a purchase, the most that may be sold, the token, and the call to Permit2.
     function payment(uint256 place)
         internal
         pure

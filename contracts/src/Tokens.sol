@@ -4,8 +4,10 @@ pragma solidity 0.8.37;
 import {Calls} from "./Calls.sol";
 import {IExecutionProxy} from "./IExecutionProxy.sol";
 
-/// ERC-20 as tokens really are: an answer of nothing or of true is success, all else is failure.
-/// `step` is only for the error.
+/// @title Calls to tokens
+/// @notice Moves, approves and reads ERC-20s, and sends ether. A token that returns nothing or true succeeds, any other answer is a
+/// failure.
+/// @dev `step` is only for the error.
 library Tokens {
     bytes4 private constant TRANSFER = 0xa9059cbb;
     bytes4 private constant TRANSFER_FROM = 0x23b872dd;
@@ -13,7 +15,7 @@ library Tokens {
     bytes4 private constant BALANCE_OF = 0x70a08231;
     bytes4 private constant ALLOWANCE = 0xdd62ed3e;
 
-    /// What a receiver of ether that is not trusted may use, gas units.
+    /// Limits what a receiver of ether that is not trusted may use, in gas units.
     uint256 private constant OFFER_GAS = 30_000;
 
     /// Moves the proxy's own tokens.
@@ -39,7 +41,7 @@ library Tokens {
         if (!ok) revert IExecutionProxy.EtherTransferFailed(step, to, amountWei, Calls.reason());
     }
 
-    /// Sends ether with a bounded amount of gas; tells whether it was taken. With less gas at hand than that it reverts, so that whoever
+    /// Sends ether with a bounded amount of gas; returns whether it was taken. With less gas at hand than that it reverts, so that whoever
     /// sends the transaction cannot starve the receiver.
     function offerEther(address to, uint256 amountWei) internal returns (bool ok) {
         // of what is left, a call can pass on 63 parts of 64; the rest is the cost of a call with value
@@ -49,19 +51,19 @@ library Tokens {
         }
     }
 
-    /// Lets a pool take exactly `amount`. The allowance before is zero, because no step ends with one.
+    /// Approves a pool for exactly `amount`. The allowance before is zero, because no step ends with one.
     function allow(uint256 step, address token, address spender, uint256 amount) internal {
         if (!_call(token, APPROVE, uint160(spender), amount, 0, 0x44)) {
             revert IExecutionProxy.ApprovalFailed(step, token, spender, amount, Calls.reason());
         }
     }
 
-    /// What a pool has not taken of its allowance, atomic units.
+    /// Returns what a pool has not taken of its allowance, in atomic units.
     function allowanceLeft(address token, address spender) internal view returns (uint256) {
         return _read(token, ALLOWANCE, uint160(address(this)), uint160(spender), 0x44);
     }
 
-    /// The account's balance, atomic units.
+    /// Returns the account's balance, in atomic units.
     function balanceOf(address token, address account) internal view returns (uint256) {
         return _read(token, BALANCE_OF, uint160(account), 0, 0x24);
     }

@@ -30,6 +30,19 @@ const SETTINGS = {
   metadata: { appendCBOR: false, bytecodeHash: 'none' },
 };
 
+/** Compiles sources, and returns the compiler's output. Throws on an error. */
+function run(sources, settings) {
+  const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings: { ...SETTINGS, ...settings } })));
+  const faults = (output.errors ?? []).filter((e) => e.severity === 'error');
+  if (faults.length) throw new Error(faults.map((e) => e.formattedMessage).join('\n'));
+  return output;
+}
+
+/** Reads the sources under a folder. */
+function read(folder) {
+  return Object.fromEntries(sourcesUnder(folder).map((name) => [name, { content: fs.readFileSync(path.join(ROOT, name), 'utf8') }]));
+}
+
 /**
  * Compiles a contract. `change`, if given, edits the sources first and may say why it cannot, which is returned then; `optimizer` takes the
  * place of the usual settings.
@@ -37,14 +50,10 @@ const SETTINGS = {
 function compile(folder, contract, { change, optimizer = SETTINGS.optimizer } = {}) {
   const file = `${folder}/${contract}.sol`;
   const outputSelection = { [file]: { [contract]: ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } };
-  const sources = Object.fromEntries(
-    sourcesUnder(folder).map((name) => [name, { content: fs.readFileSync(path.join(ROOT, name), 'utf8') }]));
+  const sources = read(folder);
   const refused = change?.(sources);
   if (refused) return refused;
-  const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings: { ...SETTINGS, optimizer, outputSelection } })));
-  const faults = (output.errors ?? []).filter((e) => e.severity === 'error');
-  if (faults.length) throw new Error(faults.map((e) => e.formattedMessage).join('\n'));
-  return output.contracts[file][contract];
+  return run(sources, { optimizer, outputSelection }).contracts[file][contract];
 }
 
 // The lens has all the room it wants.
@@ -116,5 +125,5 @@ function keep(name, text) {
   }
 }
 
-module.exports = { SETTINGS, compile };
+module.exports = { SETTINGS, compile, read, run };
 if (require.main === module) main();

@@ -53,7 +53,7 @@ const MUTATIONS = [
   ["48-token-short-answer", [["Tokens.sol","and(gt(returndatasize(), 0x1f), eq(mload(0x00), 1))","eq(mload(0x00), 1)"]]],
   ["49-read-short-answer", [["Tokens.sol","            ok := and(ok, gt(returndatasize(), 0x1f))\n",""]]],
   ["50-native-base-before-fee", [["ExecutionProxy.sol","                    left.setPaid(left.paid() + amount);\n","                    left.setPaid(left.paid() + amount + left.fee());\n"]]],
-  ["51-steth-shares-to-recipient", [["ExecutionProxy.sol","_payOutShares(run.step, left.isBefore(outputs) ? run.payer : run.recipient);","_payOutShares(run.step, run.recipient);"]]],
+  ["51-steth-shares-to-recipient", [["ExecutionProxy.sol","_payOutShares(run.step, left.isBefore(outputs) ? run.payer : run.recipient, kept);","_payOutShares(run.step, run.recipient, kept);"]]],
   ["52-steth-shares-dropped", [["ExecutionProxy.sol","if (token == STETH) {","if (false) {"]]],
   ["53-token-count-limit", [["ExecutionProxy.sol","if (run.accounts > TOKEN_LIMIT) revert TooManyTokens(run.accounts, TOKEN_LIMIT);",""]]],
   ["54-list-count-limit", [["ExecutionProxy.sol","if (((inputs - 1) | (outputs - 1)) > TOKEN_LIMIT) _refuseCounts(inputs, outputs);",""]]],
@@ -86,8 +86,8 @@ const MUTATIONS = [
   ["81-firstpool-bound", [["Run.sol","if (run.end - run.at < HEAD + 20) return (opcode, to);",""]]],
   ["82-reason-limit", [["Calls.sol","if gt(size, REASON_LIMIT) { size := REASON_LIMIT }",""]]],
   ["83-answerword-bound", [["Calls.sol","if (size < (index + 1) * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);","size;"]]],
-  ["84-pool-answer-short", [["Calls.sol","        if (answered < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);\n    }\n\n    /// A later word","    }\n\n    /// A later word"]]],
-  ["85-view-answer-short", [["Calls.sol","        if (answered < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);\n    }\n\n    /// The data","    }\n\n    /// The data"]]],
+  ["84-pool-answer-short", [["Calls.sol","        if (answered < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);\n    }\n\n    /// Returns a later","    }\n\n    /// Returns a later"]]],
+  ["85-view-answer-short", [["Calls.sol","        if (answered < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);\n    }\n\n    /// Returns the data","    }\n\n    /// Returns the data"]]],
   ["86-v3-answer-short", [["steps/UniswapV3.sol","            revert IExecutionProxy.InvalidPoolAnswer(step, pool);\n        }\n        if (_isCallback","        }\n        if (_isCallback"]]],
   ["87-native-leftover-of-permit-to-sender", [["ExecutionProxy.sol","_pay(run, token, left.isBefore(outputs) ? run.payer : run.recipient, amount);","_pay(run, token, left.isBefore(outputs) ? (token == NATIVE ? msg.sender : run.payer) : run.recipient, amount);"]]],
   ["88-permit2-call-unchecked", [["Permit2Payment.sol","if iszero(call(gas(), PERMIT2, 0, add(permitCall, 0x20), mload(permitCall), 0, 0)) {","if lt(call(gas(), PERMIT2, 0, add(permitCall, 0x20), mload(permitCall), 0, 0), 0) {"]]],
@@ -158,6 +158,10 @@ const MUTATIONS = [
   ["154-callback-hash-unchecked", [["Guard.sol","if (got != expected) revert IExecutionProxy.UnexpectedCallback(msg.sender, got, expected);","expected;"]]],
   ["155-path-token-from-the-wrong-place", [["Hops.sol","out := shr(96, calldataload(add(cursor, size)))","out := shr(96, calldataload(add(cursor, 1)))"]]],
   ["152-bal3-pays-another", [["steps/BalancerV3.sol","to := mload(add(at, 0xa0))","to := mload(add(at, 0x40))"]]],
+  ["156-steth-fee-not-kept", [["ExecutionProxy.sol","uint256 kept = run.paysFees && left.isBefore(outputs) ? 0 : left.fee();","uint256 kept;"]]],
+  ["157-steth-fee-of-the-payer-kept", [["ExecutionProxy.sol","uint256 kept = run.paysFees && left.isBefore(outputs) ? 0 : left.fee();","uint256 kept = left.fee();"]]],
+  ["158-steth-fee-on-output-from-the-payer", [["ExecutionProxy.sol","uint256 kept = run.paysFees && left.isBefore(outputs) ? 0 : left.fee();","uint256 kept = run.paysFees ? 0 : left.fee();"]]],
+  ["159-steth-fee-beyond-the-shares", [["steps/Lido.sol","shares = shares > keptShares ? shares - keptShares : 0;","shares -= keptShares;"]]],
 ];
 
 const EQUIVALENT = {

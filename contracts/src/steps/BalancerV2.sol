@@ -5,7 +5,8 @@ import {Calls} from "../Calls.sol";
 import {BALANCER_V2_VAULT} from "../Constants.sol";
 import {Run, Runs} from "../Run.sol";
 
-/// Pools of Balancer's second vault. Operands: pool_id:bytes32.
+/// @title Step of Balancer V2
+/// @notice Swaps through pools of Balancer's second vault. Operands: pool_id:bytes32.
 abstract contract BalancerV2 {
     using Runs for Run;
 

@@ -8,8 +8,10 @@ import {IExecutionProxy} from "../IExecutionProxy.sol";
 import {Run, Runs} from "../Run.sol";
 import {Terms} from "../Terms.sol";
 
-/// Pools of Balancer's third vault, which settles a session at its end, and its buffers of ERC-4626 vaults. Operands: pool:address.
-/// A pool that is one of the step's own tokens stands for the buffer of that share: no pool of the vault trades its own token.
+/// @title Step of Balancer V3
+/// @notice Swaps through pools of Balancer's third vault and its buffers of ERC-4626 vaults. Operands: pool:address.
+/// @dev The vault settles a session at its end. A pool that is one of the step's own tokens stands for the buffer of that share: no pool of
+/// the vault trades its own token.
 abstract contract BalancerV3 is Guard {
     using Runs for Run;
 
@@ -39,7 +41,12 @@ abstract contract BalancerV3 is Guard {
         if (_isCallbackPending()) revert IExecutionProxy.CallbackMissing(run.step, BALANCER_V3_VAULT);
     }
 
-    /// Inside the vault's session: pay, swap, take out. The vault calls with the very words that the step gave it.
+    /// @notice Pays the input of the running step to Balancer's third vault, swaps it there, and takes the output out. Only that vault may
+    /// call, once, inside the session that the step opened.
+    /// @dev Reverts with `UnexpectedCallback` for any other caller or terms, without data if the terms are not six words, and with the
+    /// errors of a payment or of a call to the vault.
+    /// @param terms words that the step gave to the vault: input token, amount in atomic units, payer, pool, output token, receiver
+    /// @return amountOut amount that the receiver was paid, in atomic units of the output token
     function balancerV3UnlockCallback(bytes calldata terms) external returns (uint256 amountOut) {
         uint256 at = _consumeCallback(terms);
         address tokenIn;

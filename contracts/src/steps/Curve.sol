@@ -6,8 +6,9 @@ import {NATIVE} from "../Constants.sol";
 import {Guard} from "../Guard.sol";
 import {Run, Runs} from "../Run.sol";
 
-/// Curve pools, by the three shapes of their exchange call. Operands: pool:address i:u8 j:u8.
-/// Pools of the first years answer nothing, so the amount out is what the proxy's balance grows by.
+/// @title Step of Curve
+/// @notice Swaps through Curve pools, by one of their three exchange functions. Operands: pool:address i:u8 j:u8.
+/// @dev Counts the increase of the proxy's balance as the amount out, because pools of the first years return nothing.
 abstract contract Curve is Guard {
     using Runs for Run;
 

@@ -6,14 +6,15 @@ import {IExecutionProxy} from "../IExecutionProxy.sol";
 import {Run, Runs} from "../Run.sol";
 import {Tokens} from "../Tokens.sol";
 
-/// ERC-4626 vaults, Morpho's among them. Operands: none, since the vault is one of the step's tokens.
+/// @title Steps of ERC-4626 vaults
+/// @notice Deposits to and redeems from ERC-4626 vaults, Morpho's among them. Operands: none, since the vault is one of the step's tokens.
 abstract contract Erc4626 {
     using Runs for Run;
 
     bytes4 private constant DEPOSIT = 0x6e553f65;
     bytes4 private constant REDEEM = 0xba087652;
 
-    /// Asset to shares: the vault is the token out.
+    /// Deposits assets for shares: the vault is the token out.
     function _deposit4626(Run memory run) internal returns (uint256 shares) {
         address vault = run.tokenOut;
         address to = run.receiver(true);
@@ -23,7 +24,7 @@ abstract contract Erc4626 {
         run.endOffer(vault);
     }
 
-    /// Shares to asset: the vault is the token in.
+    /// Redeems shares for assets: the vault is the token in.
     function _redeem4626(Run memory run) internal returns (uint256 assets) {
         address vault = run.tokenIn;
         address to = run.receiver(false);

@@ -6,7 +6,9 @@ import {FLUID_LIQUIDITY, NATIVE} from "../Constants.sol";
 import {Guard} from "../Guard.sol";
 import {Run, Runs} from "../Run.sol";
 
-/// Fluid's pools. Operands: pool:address zero_for_one:u8. Ether goes in with the call and comes from the liquidity layer.
+/// @title Step of Fluid
+/// @notice Swaps through Fluid's pools. Operands: pool:address zero_for_one:u8.
+/// @dev Ether goes in with the call and comes from the liquidity layer.
 abstract contract Fluid is Guard {
     using Runs for Run;
 

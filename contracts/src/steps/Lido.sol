@@ -5,19 +5,21 @@ import {Calls} from "../Calls.sol";
 import {NATIVE, STETH, WSTETH} from "../Constants.sol";
 import {Run, Runs} from "../Run.sol";
 
-/// Ether, stETH and wstETH. Operands: none.
-/// stETH counts in shares: an amount of it is what its shares are worth, rounded down, at each turn.
+/// @title Steps of Lido
+/// @notice Stakes ether for stETH, and wraps and unwraps stETH as wstETH. Operands: none.
+/// @dev stETH counts shares. An amount of stETH is the value of its shares, rounded down in each conversion.
 abstract contract Lido {
     using Runs for Run;
 
     bytes4 private constant SUBMIT = 0xa1903eab;
     bytes4 private constant POOLED_ETHER_BY_SHARES = 0x7a28fb88;
+    bytes4 private constant SHARES_BY_POOLED_ETHER = 0x19208451;
     bytes4 private constant SHARES_OF = 0xf5eb42dc;
     bytes4 private constant TRANSFER_SHARES = 0x8fcb4e5b;
     bytes4 private constant WRAP = 0xea598cb0;
     bytes4 private constant UNWRAP = 0xde0e9a3e;
 
-    /// Ether to stETH: what the new shares are worth.
+    /// Stakes ether for stETH. Returns what the new shares are worth.
     function _stakeLido(Run memory run) internal returns (uint256 amountOut) {
         run.requireTokens(NATIVE, STETH);
         run.requireToProxy();
@@ -40,16 +42,23 @@ abstract contract Lido {
         (amountOut,) = Calls.pool(run.step, WSTETH, 0, abi.encodeWithSelector(UNWRAP, run.amountIn), 1);
     }
 
-    /// Whatever shares of stETH are still here, to whoever gets the rest: every amount of stETH is rounded down to shares when it
-    /// moves, so that a share may be left of what was staked, bought or split. A token in its place that counts no shares has none.
-    /// Gives the most by which that raises a balance of stETH, nominal.
-    function _payOutShares(uint256 step, address to) internal returns (uint256 most) {
+    /// Sends the shares of stETH that are still at the proxy to the receiver of its rest, but for those of an amount that is kept for the
+    /// partner. Every amount of stETH is rounded down to shares when it moves, so a share may be left of what was staked, bought or split.
+    /// Returns the most by which this raises a balance of stETH, nominal. A plain token at stETH's address has no shares.
+    function _payOutShares(uint256 step, address to, uint256 kept) internal returns (uint256 most) {
         uint256 shares;
         assembly ("memory-safe") {
             mstore(0x00, SHARES_OF)
             mstore(0x04, address())
             let ok := staticcall(gas(), STETH, 0x00, 0x24, 0x00, 0x20)
             if and(ok, gt(returndatasize(), 0x1f)) { shares := mload(0x00) }
+        }
+        if (kept != 0 && shares != 0) {
+            (uint256 keptShares,) = Calls.view_(step, STETH, SHARES_BY_POOLED_ETHER, kept, 1);
+            // with fewer than these, the payment to the partner reverts
+            unchecked {
+                shares = shares > keptShares ? shares - keptShares : 0;
+            }
         }
         // an amount before was rounded down, and so are the two balances that tell what was gained
         if (shares == 0) return 2;

@@ -5,8 +5,10 @@ import {IExecutionProxy} from "../IExecutionProxy.sol";
 import {Account} from "../Ledger.sol";
 import {Run, Runs} from "../Run.sol";
 
-/// A token's own permit in place of an approval beforehand: ERC-2612's, and DAI's. It moves nothing. Operands: dai:u8 nonce:u64
-/// deadline:u64 v:u8 r:bytes32 s:bytes32. The token is the step's input; what is allowed is what the payer still owes of it.
+/// @title Step of a token's permit
+/// @notice Submits a permit of the payer to a token, ERC-2612's or DAI's, so that no approval is needed before. Moves no token. Operands:
+/// dai:u8 nonce:u64 deadline:u64 v:u8 r:bytes32 s:bytes32.
+/// @dev The token is the step's input. The allowance of ERC-2612's is the amount that the payer still owes of it.
 abstract contract TokenPermits {
     using Runs for Run;
 
@@ -14,7 +16,7 @@ abstract contract TokenPermits {
     bytes4 private constant PERMIT = 0xd505accf;
     bytes4 private constant PERMIT_DAI = 0x8fcbaf0c;
 
-    /// Whether the permit is taken is not looked at: somebody else may have shown it to the token before, and where the allowance
+    /// Submits the permit and ignores the result: somebody else may have submitted it before, and where the allowance
     /// is missing, the payment fails.
     function _permit(Run memory run) internal {
         (Account from,) = run.accountsOf(run.head);

@@ -7,7 +7,8 @@ import {Pools} from "../Pools.sol";
 import {Run, Runs} from "../Run.sol";
 import {Wrapping} from "./Wrapping.sol";
 
-/// Pairs of Uniswap V2 and its forks. Operands: pool:address fee_bps:u16. Ether is wrapped first.
+/// @title Step of Uniswap V2
+/// @notice Swaps through pairs of Uniswap V2 and its forks. Operands: pool:address fee_bps:u16. Ether is wrapped first.
 abstract contract UniswapV2 is Wrapping {
     using Runs for Run;
 
@@ -27,7 +28,7 @@ abstract contract UniswapV2 is Wrapping {
         return _swapPair(run.step, pair, tokenIn < run.tokenOut, run.amountIn, feeBps, to);
     }
 
-    /// Lets out of a pair what its product rule allows for an amount that it has been paid.
+    /// Takes out of a pair what its product rule allows for an amount that it has been paid.
     function _swapPair(uint256 step, address pair, bool zeroForOne, uint256 amountIn, uint256 feeBps, address to)
         internal
         returns (uint256 amountOut)
@@ -41,7 +42,7 @@ abstract contract UniswapV2 is Wrapping {
         _takeOut(step, pair, zeroForOne, amountOut, to);
     }
 
-    /// What a pair has to be paid for an amount out: the least that its product rule takes, rounded up.
+    /// Returns what a pair must be paid for an amount out: the least that its product rule takes, rounded up.
     function _amountIn(uint256 step, address pair, bool zeroForOne, uint256 amountOut, uint256 feeBps)
         internal
         view
@@ -55,7 +56,7 @@ abstract contract UniswapV2 is Wrapping {
         }
     }
 
-    /// swap(amount0, amount1, to, ""), laid out by hand
+    /// Calls `swap(amount0, amount1, to, "")`, encoded by hand.
     function _takeOut(uint256 step, address pair, bool zeroForOne, uint256 amountOut, address to) internal {
         bool ok;
         assembly ("memory-safe") {
@@ -72,7 +73,7 @@ abstract contract UniswapV2 is Wrapping {
         if (!ok) revert IExecutionProxy.PoolCallFailed(step, pair, Calls.reason());
     }
 
-    /// A pair's reserves, atomic units: of what goes in and of what comes out.
+    /// Returns a pair's reserves, in atomic units: of what goes in and of what comes out.
     function _reserves(uint256 step, address pair, bool zeroForOne)
         internal
         view

@@ -8,7 +8,8 @@ import {Run, Runs} from "../Run.sol";
 import {Terms} from "../Terms.sol";
 import {Wrapping} from "./Wrapping.sol";
 
-/// Pools of Uniswap V3 and its forks. Operands: pool:address. Ether is wrapped first.
+/// @title Step of Uniswap V3
+/// @notice Swaps through pools of Uniswap V3 and its forks. Operands: pool:address. Ether is wrapped first.
 abstract contract UniswapV3 is Wrapping {
     using Runs for Run;
 
@@ -17,7 +18,7 @@ abstract contract UniswapV3 is Wrapping {
     uint160 private constant HIGHEST_LIMIT = 1461446703485210103287273052203988822378723970341;
     bytes4 private constant SWAP = 0x128acb08;
     bytes4 private constant FEE = 0xddca3f43;
-    /// Where the bytes begin that the pool gives back, in the call to it.
+    /// Says where the bytes begin that the pool returns in its callback, in the call to it.
     uint256 internal constant TERMS = 0xc4;
 
     function _swapV3(Run memory run) internal returns (uint256 amountOut) {
@@ -52,7 +53,7 @@ abstract contract UniswapV3 is Wrapping {
     }
 
     /// Calls `swap(to, zeroForOne, amount, limit, terms)`; the terms stand at their place behind the call, which is laid out here
-    /// above the memory in use. A negative amount is one of the token out. Gives what came out, atomic units.
+    /// above the memory in use. A negative amount is one of the token out. Returns what came out, in atomic units.
     function _callPool(
         uint256 step,
         address pool,
@@ -97,14 +98,14 @@ abstract contract UniswapV3 is Wrapping {
         }
     }
 
-    /// The first byte of memory that is not in use.
+    /// Returns the first byte of memory that is not in use.
     function _freePlace() internal pure returns (uint256 place) {
         assembly ("memory-safe") {
             place := mload(0x40)
         }
     }
 
-    /// Whether the pool stands where one of the factories puts its pool of these tokens with the fee that it tells.
+    /// Returns whether the pool is at the address of one of the factories' pools of these tokens with the fee that it states.
     function _isKnownPool(uint256 step, address pool, address tokenIn, address tokenOut) private view returns (bool) {
         (uint256 feePips,) = Calls.view_(step, pool, FEE, 0, 1);
         for (uint256 factory = Pools.UNISWAP_V3; factory < Pools.FACTORIES; ++factory) {
@@ -121,11 +122,16 @@ abstract contract UniswapV3 is Wrapping {
 
     // — the callback —
 
-    /// The names under which pools ask for their payment, `…Callback(int256,int256,bytes)`, four bytes each: Algebra's, Solidly's,
+    /// Lists the names under which pools ask for their payment, `…Callback(int256,int256,bytes)`, four bytes each: Algebra's, Solidly's,
     /// PancakeSwap's, and Uniswap's, which is SushiSwap's too and is asked first. A fork is one name more.
     uint256 private constant CALLBACK_NAMES = 0x2c8958f6_3a1c453c_23a69e75_fa461e33;
 
-    /// Answers a pool that asks for its input, whatever its kind calls the question: the positive delta, in atomic units.
+    /// @notice Pays the pool that the running step called: the positive one of the two deltas of its callback, in atomic units. Accepts
+    /// `uniswapV3SwapCallback`, `pancakeV3SwapCallback`, `solidlyV3SwapCallback` and `algebraSwapCallback`, each with the arguments
+    /// (int256 amount0Delta, int256 amount1Delta, bytes terms). Only the pool of the running step may call, once.
+    /// @dev Reverts with `UnknownCall` for any other selector, with `UnexpectedCallback` if no step waits for this pool with these terms,
+    /// and with `CallbackAmountMismatch` if the pool asks for another amount than that of the step. In a purchase the pool states the
+    /// amount, which is bought from the hop before.
     fallback() external {
         uint256 name = uint32(msg.sig);
         uint256 names = CALLBACK_NAMES;

@@ -7,7 +7,8 @@ import {Guard} from "../Guard.sol";
 import {IExecutionProxy} from "../IExecutionProxy.sol";
 import {Run, Runs} from "../Run.sol";
 
-/// Native ether and WETH, one for one. Operands: none.
+/// @title Steps of WETH
+/// @notice Wraps native ether as WETH and unwraps it, one for one. Operands: none.
 abstract contract Wrapping is Guard {
     using Runs for Run;
 
@@ -21,8 +22,8 @@ abstract contract Wrapping is Guard {
         _deposit(run.step, amountOut);
     }
 
-    /// For steps of pools that know WETH only: ether that they spend is wrapped, and from there on the step spends WETH of the proxy.
-    /// Gives the token that the pool is paid in.
+    /// Wraps the ether of a step whose pool trades only WETH; the step then spends WETH of the proxy.
+    /// Returns the token that the pool is paid in.
     function _wrapEther(Run memory run) internal returns (address tokenIn) {
         tokenIn = run.tokenIn;
         if (tokenIn == NATIVE) {
@@ -56,7 +57,7 @@ abstract contract Wrapping is Guard {
         _expectNoEther();
     }
 
-    /// WETH answers nothing, and that it has code is known: where it had none, the transfer that pays out of it would fail.
+    /// Calls WETH, which returns nothing. Does not check that it has code: without code, the transfer that pays out of it would fail.
     function _callWeth(uint256 step, uint256 valueWei, uint256 data, uint256 size) private {
         bool ok;
         assembly ("memory-safe") {

@@ -27,5 +27,6 @@ mod gas_table;
 mod random_routes;
 mod shared;
 mod signatures;
+mod staked_ether_fees;
 mod vault_v2;
 mod vaults;
