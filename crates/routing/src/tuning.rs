@@ -392,7 +392,7 @@ impl Tuning {
     /// Surcharges on gas that are tried if too many pools pay for themselves, and the number of pools that they are
     /// tried on: those that earn most, as a multiple of how many a route may use. No record.
     pub(crate) const SURCHARGES: usize = 6;
-    pub(crate) const SURCHARGED_POOLS: usize = 3;
+    pub(crate) const SURCHARGED_PER_ALLOWED_POOL: usize = 3;
     /// Factor by which a surcharge grows that is too small, most steps at each, and the share of its gas by which a
     /// pool that pays may fall short. No record.
     pub(crate) const SURCHARGE_GROWTH: f64 = 2.5;

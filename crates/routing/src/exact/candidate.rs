@@ -46,7 +46,7 @@ pub(crate) fn completed(problem: &Problem<'_>, flows: &[Flow], spare: &[Flow]) -
 /// market's liquidity such a rest is worth next to nothing, and still has to be sold.
 pub(crate) fn with_leftovers(problem: &Problem<'_>, flows: &[Flow], spare: &[Flow]) -> Vec<Flow> {
     let terms = &problem.terms;
-    let paid = |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
+    let paid = |flow: &Flow| problem.paid(flow);
     let mut tokens: Vec<u32> = terms.supplies.iter().map(|(token, _)| *token).collect();
     tokens.extend(flows.iter().map(|flow| flow.to));
     tokens.sort_unstable();
@@ -98,7 +98,7 @@ fn leaves_out(problem: &Problem<'_>, flows: &[Flow]) -> bool {
 /// Computes what each output keeps of a balanced flow: its share of the value that all outputs have left over together.
 fn balanced(problem: &Problem<'_>, flows: &[Flow]) -> Vec<(u32, f64)> {
     let terms = &problem.terms;
-    let out = |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
+    let out = |flow: &Flow| problem.paid(flow);
     let balance = |token: u32| {
         let supplied: f64 = terms.supplies.iter().filter(|(t, _)| *t == token).map(|(_, amount)| amount).sum();
         let paid: f64 = flows.iter().filter(|flow| flow.to == token).map(out).sum();

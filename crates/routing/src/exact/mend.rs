@@ -61,7 +61,7 @@ fn hold_back(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u32, share: f6
 /// Removes the flow that pays least to a token whose onward pools are full, and every flow that led only to it; `None`
 /// if none of them can be sent another way.
 pub(crate) fn drop_least(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u32) -> Option<()> {
-    let paid = |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
+    let paid = |flow: &Flow| problem.paid(flow);
     let mut coming: Vec<Flow> = flows.iter().filter(|flow| flow.to == token).copied().collect();
     coming.sort_by(|a, b| paid(a).total_cmp(&paid(b)).then(a.pair.cmp(&b.pair)));
     coming.into_iter().find_map(|least| {
@@ -157,8 +157,7 @@ mod tests {
         };
         let unit = 1e18;
         let mut flows = vec![flow(1, 1, 2, 80.0 * unit), flow(2, 2, 0, 74.0 * unit), flow(3, 1, 0, 20.0 * unit)];
-        let paid =
-            |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.quote(flow.amount_in).0);
+        let paid = |flow: &Flow| problem.paid(flow);
         let offered = paid(&flows[0]);
         let refused = flows[1];
         assert!(shift(&problem, &mut flows, &refused, offered, Some(offered / 2.0)).is_some());

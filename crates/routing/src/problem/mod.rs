@@ -232,6 +232,11 @@ impl<'a> Problem<'a> {
         Some((curve, curve.direction(side)?))
     }
 
+    /// Computes the output of a flow, in floating point; zero if its pool pays nothing.
+    pub(crate) fn paid(&self, flow: &Flow) -> f64 {
+        self.direction(flow.pair, flow.side).map_or(0.0, |(_, direction)| direction.quote(flow.amount_in).0)
+    }
+
     /// Computes the supremum over trades of at most `cap` of what a unit of the token that an arrow leads to brings, net
     /// of the pool's gas, if the token that the arrow leaves is worth `price_out`; see [`Direction::average_rate`].
     #[inline]

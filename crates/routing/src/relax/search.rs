@@ -113,7 +113,7 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
         // Without the weaker pools the others earn more: the surcharge must exceed the profit of the first pool too
         // many.
         let mut surcharge = *gains.get(self.max_pools)?;
-        let least = gains.get(Tuning::SURCHARGED_POOLS * self.max_pools).copied().unwrap_or(0.0);
+        let least = gains.get(Tuning::SURCHARGED_PER_ALLOWED_POOL * self.max_pools).copied().unwrap_or(0.0);
         let contends = |member: &&Member<'p>| member.gain_within(sub, relaxed) >= Some(least);
         let pools: Vec<u32> = sub.members.iter().filter(contends).map(|member| member.pair).collect();
         let few = Subproblem::new(self.problem, &pools, Some(&self.potentials.cap), &mut self.local);

@@ -32,8 +32,10 @@ impl<'p> Fixed<'p> {
         let mut balanced = |pools: &[u32], start: &dyn Fn(u32) -> f64| {
             let mut pools = pools.to_vec();
             drop_dangling(problem, &mut pools);
-            let is_empty = pools.is_empty();
-            if is_empty { None } else { Self::balance(problem, newton, local, &pools, start, scale, excess) }
+            if pools.is_empty() {
+                return None;
+            }
+            Self::balance(problem, newton, local, &pools, start, scale, excess)
         };
         let whole = balanced(pools, start)?;
         if longest_path(&whole.flows) <= problem.hops {
@@ -48,13 +50,13 @@ impl<'p> Fixed<'p> {
                 if longest_path(&fixed.flows) <= problem.hops {
                     return Some(fixed);
                 }
-                dropped = fixed.too_deep(problem.hops, least);
+                dropped = fixed.overlong(problem.hops, least);
             }
             None
         };
-        let [by_loss, by_flow] = [Least::Loss, Least::Flow].map(|least| whole.too_deep(problem.hops, least));
-        let is_same = by_loss == by_flow;
-        let found = shortened(Least::Loss, by_loss);
+        let [by_earning, by_flow] = [Least::Earning, Least::Flow].map(|least| whole.overlong(problem.hops, least));
+        let is_same = by_earning == by_flow;
+        let found = shortened(Least::Earning, by_earning);
         if is_same { found } else { better_of(found, shortened(Least::Flow, by_flow)) }
     }
 
@@ -91,10 +93,10 @@ impl<'p> Fixed<'p> {
 
     /// Returns the pools whose flows are dropped so that no path is longer than `hops`: always the least on such a path;
     /// on a cycle the least of all.
-    fn too_deep(&self, hops: usize, least: Least) -> Vec<u32> {
+    fn overlong(&self, hops: usize, least: Least) -> Vec<u32> {
         let measures = match least {
             Least::Flow => self.values(),
-            Least::Loss => self.losses(),
+            Least::Earning => self.earnings(),
         };
         let mut flows: Vec<(&Flow, f64)> = self.flows.iter().zip(measures).collect();
         flows.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.pair.cmp(&b.0.pair)));
@@ -135,7 +137,7 @@ impl<'p> Fixed<'p> {
 
     /// Computes for each flow what it and those that depend on it earn net of gas, at the prices that balance the set:
     /// flows depend on it if nothing else leads to them, or if they lead to nothing else.
-    fn losses(&self) -> Vec<f64> {
+    fn earnings(&self) -> Vec<f64> {
         // Each member has one flow.
         let gains: Vec<f64> = self.sub.members.iter().map(|member| member.gain(&self.prices)).collect();
         let mut ends = Vec::with_capacity(gains.len());
@@ -147,18 +149,18 @@ impl<'p> Fixed<'p> {
             arriving[to] += 1;
             ends.push((from, to));
         }
-        let loss = |flow: usize| {
+        let earned = |flow: usize| {
             let (from, to) = ends[flow];
             if leaving[from] > 1 && arriving[to] > 1 {
                 return gains[flow];
             }
             let (mut arriving, mut leaving) = (arriving.clone(), leaving.clone());
-            let (mut is_gone, mut next, mut loss) = (vec![false; gains.len()], vec![flow], 0.0);
+            let (mut is_gone, mut next, mut earned) = (vec![false; gains.len()], vec![flow], 0.0);
             while let Some(here) = next.pop() {
                 if std::mem::replace(&mut is_gone[here], true) {
                     continue;
                 }
-                loss += gains[here];
+                earned += gains[here];
                 let (from, to) = ends[here];
                 leaving[from] -= 1;
                 arriving[to] -= 1;
@@ -167,9 +169,9 @@ impl<'p> Fixed<'p> {
                 };
                 next.extend((0..ends.len()).filter(|other| !is_gone[*other] && depends(&ends[*other])));
             }
-            loss
+            earned
         };
-        (0..gains.len()).map(loss).collect()
+        (0..gains.len()).map(earned).collect()
     }
 }
 
@@ -180,7 +182,7 @@ enum Least {
     /// The value of the flow.
     Flow,
     /// What the flow, and those that depend on it, earn.
-    Loss,
+    Earning,
 }
 
 /// Returns the flow that is worth more; of equals the first.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use braid_primitives::TokenId;
 
-use super::{Solver, net_of};
+use super::{Solver, exceeds, net_of};
 use crate::SolveError;
 use crate::candidates::plans::{self, Plan};
 use crate::candidates::simple::SimplePlan;
@@ -123,7 +123,7 @@ impl Solver<'_> {
     /// replaces several.
     pub(super) fn offer_missed_path(&self, best: &mut Option<Candidate>) {
         let is_cut = self.problem.active.is_some() && self.problem.is_pair();
-        let Some(net) = best.as_ref().map(|found| found.net).filter(|_| is_cut) else { return };
+        let Some(net) = net_of(best.as_ref()).filter(|_| is_cut) else { return };
         let floor = net + Tuning::MISSED_PATH_GAIN * net.abs();
         let path = path::better_path(&self.problem, &self.potentials, floor, Tuning::MISSED_PATH_QUOTES);
         self.offer(best, &path.map_or_else(Vec::new, |path| path.flows));
@@ -131,7 +131,7 @@ impl Solver<'_> {
 
     /// Tries the first plans again in parts, for amounts beyond the market's liquidity; returns whether that is better.
     pub(super) fn offer_parts(&self, best: &mut Option<Candidate>) -> bool {
-        let before = best.as_ref().map(|found| found.net);
+        let before = net_of(best.as_ref());
         if self.problem.is_pair() {
             let pools = plan::most_pools(self.prepared, self.request);
             let cut = chunks::Cut { chunks: Tuning::CHUNKS, pools, paths: usize::MAX, quotes: Tuning::CHUNK_QUOTES };
@@ -140,7 +140,7 @@ impl Solver<'_> {
             let plans = plans::plans(&self.problem, &self.potentials, Tuning::PLAN_PARTS, best.is_some());
             self.offer_plans(&plans, best);
         }
-        best.as_ref().map(|found| found.net) > before
+        net_of(best.as_ref()) > before
     }
 
     /// Tries simple plans of a pair, as long as the bound is above the route by more than a share. Searches for them pass
@@ -155,12 +155,12 @@ impl Solver<'_> {
             (whole.as_ref().unwrap_or(&self.problem), potentials.as_ref().unwrap_or(&self.potentials));
         for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
             let net = net_of(best.as_ref());
-            if net.is_some_and(|net| bound - net <= share * bound.abs()) {
+            if !exceeds(bound, net, share) {
                 return;
             }
             let least = self.least_of_share(net.unwrap_or(f64::NEG_INFINITY));
             // A path that is worth too little for a share may still do for a smaller one.
-            let is_far = net.is_none_or(|net| bound - net > Tuning::SMALLEST_SHARES_GAP * bound.abs());
+            let is_far = exceeds(bound, net, Tuning::SMALLEST_SHARES_GAP);
             let least =
                 |share: f64| least(if is_far { Tuning::GRID_SHARES[Tuning::GRID_SHARES.len() - 1] } else { share });
             let flows = plan.flows(problem, potentials, Tuning::PATH_QUOTES, &least);
@@ -211,7 +211,7 @@ impl Solver<'_> {
         let settled = self.settled_guesses(&self.problem, &self.potentials);
         let start = settled.unwrap_or_else(|| self.potentials.start_prices(&self.problem));
         for _ in 0..Tuning::REFINEMENTS {
-            let Some(net) = best.as_ref().map(|found| found.net) else { return };
+            let Some(net) = net_of(best.as_ref()) else { return };
             let incumbent = self.flows_of(best.as_ref());
             let tokens = incumbent.iter().flat_map(|flow| [flow.from, flow.to]);
             let flows = self.search(&self.problem, &self.potentials, &[], &start, net).among(tokens, &incumbent);

@@ -108,10 +108,10 @@ struct Solver<'a> {
     potentials: Arc<Potentials>,
     /// Whether a pair is worth less than its gas.
     is_below_gas: bool,
-    /// Whether a flow was rejected because its route would use more gas than a transaction may.
-    too_much_gas: Cell<bool>,
-    /// Whether the route of a flow stayed within that.
-    enough_gas: Cell<bool>,
+    /// Whether a route was rejected because it uses more gas than a transaction may.
+    exceeded_gas: Cell<bool>,
+    /// Whether a route stayed within that.
+    fitted_gas: Cell<bool>,
     /// The least dual of a pair over all open pools: it limits what one path may pay for a share.
     tightest: Cell<Option<Tightest>>,
     /// The tokens that the first split of a pair ended with, and their prices; empty if it ended before its search.
@@ -129,16 +129,16 @@ fn net_of(best: Option<&Candidate>) -> Option<f64> {
     best.map(|found| found.net)
 }
 
-/// Returns whether a route may be better than one of value `net` by more than a negligible share.
-fn is_open(bound: f64, net: Option<f64>) -> bool {
-    net.is_none_or(|net| bound - net > Tuning::REFINED_GAP * bound.abs())
+/// Returns whether a bound is above a value by more than a share of the bound; true without a value.
+fn exceeds(bound: f64, net: Option<f64>, share: f64) -> bool {
+    net.is_none_or(|net| bound - net > share * bound.abs())
 }
 
 /// Returns whether a route that the solver has not tried yet in a large market may be better than one of value `net` by
 /// more than it looks for.
 fn may_others_pay_more(bound: f64, net: Option<f64>) -> bool {
     let [_, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
-    net.is_none_or(|net| bound - net > chunks * bound.abs())
+    exceeds(bound, net, chunks)
 }
 
 /// The least dual known, and the price of the input there.
@@ -157,8 +157,8 @@ impl<'a> Solver<'a> {
             problem,
             potentials,
             is_below_gas: false,
-            too_much_gas: Cell::new(false),
-            enough_gas: Cell::new(false),
+            exceeded_gas: Cell::new(false),
+            fitted_gas: Cell::new(false),
             tightest: Cell::new(None),
             searched: RefCell::default(),
         }
@@ -173,7 +173,7 @@ impl<'a> Solver<'a> {
         } else {
             bound = self.try_others(bound, &mut best);
         }
-        if self.too_much_gas.get() && is_open(bound, net_of(best.as_ref())) {
+        if self.exceeded_gas.get() && exceeds(bound, net_of(best.as_ref()), Tuning::REFINED_GAP) {
             best = self.save_gas(bound, best);
         }
         self.simplify_all(bound, &mut best);
@@ -210,7 +210,7 @@ impl<'a> Solver<'a> {
         let (net, twin, mut tried) = (net_of(best.as_ref()), self.twin(), best.clone());
         let others = move || {
             twin.try_others(bound, &mut tried);
-            (tried, twin.too_much_gas.get())
+            (tried, twin.exceeded_gas.get())
         };
         let (narrowed, tried) = if let Some(helper) = Helper::free() {
             let (tried, narrowed) = helper.both(others, || task.run());
@@ -219,9 +219,9 @@ impl<'a> Solver<'a> {
             let narrowed = task.run();
             (narrowed, may_others_pay_more(narrowed, net).then(others))
         };
-        if let Some((tried, too_much_gas)) = tried.filter(|_| may_others_pay_more(narrowed, net)) {
+        if let Some((tried, exceeded_gas)) = tried.filter(|_| may_others_pay_more(narrowed, net)) {
             *best = tried;
-            self.too_much_gas.set(too_much_gas);
+            self.exceeded_gas.set(exceeded_gas);
         }
         narrowed
     }
@@ -260,8 +260,8 @@ impl<'a> Solver<'a> {
             if fewer.first(is_far, best).is_ok() && (is_far || net_of(best.as_ref()) > before) {
                 fewer.split_all(best);
             }
-            if fewer.too_much_gas.get() {
-                self.too_much_gas.set(true);
+            if fewer.exceeded_gas.get() {
+                self.exceeded_gas.set(true);
             }
         }
     }
@@ -274,8 +274,8 @@ impl<'a> Solver<'a> {
             problem: Problem { recorder: None, ..self.problem.clone() },
             potentials: Arc::clone(&self.potentials),
             is_below_gas: self.is_below_gas,
-            too_much_gas: self.too_much_gas.clone(),
-            enough_gas: self.enough_gas.clone(),
+            exceeded_gas: self.exceeded_gas.clone(),
+            fitted_gas: self.fitted_gas.clone(),
             tightest: self.tightest.clone(),
             searched: self.searched.clone(),
         }
@@ -289,7 +289,7 @@ impl<'a> Solver<'a> {
 
     /// Returns whether the bound says nothing.
     fn is_lost(&self, bound: f64, best: Option<&Candidate>) -> bool {
-        best.is_none_or(|found| bound - found.net > Tuning::LOST_GAP * bound.abs())
+        exceeds(bound, net_of(best), Tuning::LOST_GAP)
     }
 
     /// Returns whether the bound is further from the route than a share of it. If a route already has all the steps
@@ -297,7 +297,7 @@ impl<'a> Solver<'a> {
     fn is_off(&self, bound: f64, found: &Candidate, share: f64) -> bool {
         let is_full = found.route.steps.len() + Tuning::SPARE_STEPS > usize::from(self.request.max_steps);
         let share = if is_full && self.problem.is_pair() { share.max(Tuning::FULL_GAP) } else { share };
-        bound - found.net > share * bound.abs()
+        exceeds(bound, Some(found.net), share)
     }
 
     /// Tries simpler plans for a pair if the bound does not say that they pay no more.
@@ -326,9 +326,8 @@ impl<'a> Solver<'a> {
         }
         let whole = best.clone();
         self.simplify(best);
-        let may_pay_more = |best: &Option<Candidate>| {
-            net_of(best.as_ref()).is_some_and(|net| bound - net > Tuning::SIMPLE_GAP * bound.abs())
-        };
+        let may_pay_more =
+            |best: &Option<Candidate>| best.is_some() && exceeds(bound, net_of(best.as_ref()), Tuning::SIMPLE_GAP);
         if may_pay_more(best) && !may_pay_more(&whole) {
             *best = whole;
             self.offer_simple_plans(bound, 0.0, best);
@@ -341,14 +340,10 @@ impl<'a> Solver<'a> {
     /// many. In a large market, where they take longer, they run among the tokens of the first split, and over the whole
     /// market only if the bound is far off.
     fn offer_simple_plans(&self, bound: f64, share: f64, best: &mut Option<Candidate>) {
-        let is_above = |best: &Option<Candidate>, gap: f64| {
-            best.as_ref().is_none_or(|found| bound - found.net > gap * bound.abs())
-        };
         if !is_large(self.prepared) {
-            let plans = if is_above(best, Tuning::LOST_GAP) { &SimplePlan::ALL[..] } else { &SimplePlan::ALL[1..] };
-            self.offer_simple(bound, share, plans, best);
-            return;
+            return self.offer_simple(bound, share, &SimplePlan::ALL, best);
         }
+        let is_above = |best: &Option<Candidate>, gap: f64| exceeds(bound, net_of(best.as_ref()), gap);
         let is_largest = self.prepared.pair_count() > Tuning::WHOLE_PLANS_MOST_PAIRS;
         if is_above(best, if is_largest { Tuning::LOST_GAP } else { Tuning::WHOLE_PLANS_GAP }) {
             self.offer_simple(bound, share, &SimplePlan::ALL, best);

@@ -34,10 +34,10 @@ impl Solver<'_> {
     pub(super) fn offer_kept(&self, best: &mut Option<Candidate>, flows: &[Flow], kept: Option<&[(u32, f64)]>) -> bool {
         let Some(found) = best_run(&self.problem, self.request, flows, kept) else { return false };
         if found.route.gas_units() > MAX_ROUTE_GAS_UNITS {
-            self.too_much_gas.set(true);
+            self.exceeded_gas.set(true);
             return true;
         }
-        self.enough_gas.set(true);
+        self.fitted_gas.set(true);
         let is_short = found.route.steps.len() <= usize::from(self.request.max_steps);
         if is_short && best.as_ref().is_none_or(|known| found.net > known.net) {
             *best = Some(found);
@@ -53,7 +53,7 @@ impl Solver<'_> {
         let dearer = gas_price - self.problem.gas_price;
         let is_open = best.as_ref().is_none_or(|found| self.is_off(bound, found, Tuning::NOMINAL_GAP));
         // A route that used too much gas asks for a higher price than this: see `save_gas`.
-        let is_left_to_others = is_large(self.prepared) && self.too_much_gas.get();
+        let is_left_to_others = is_large(self.prepared) && self.exceeded_gas.get();
         if !is_open || dearer <= 0.0 || is_left_to_others {
             return;
         }

@@ -99,10 +99,10 @@ impl Solver<'_> {
     /// Runs a search, and returns whether it found a route and none uses more gas than a transaction may. A search that
     /// found none says nothing about the gas that routes use.
     fn stays_within(&self, search: impl FnOnce()) -> bool {
-        self.too_much_gas.set(false);
-        self.enough_gas.set(false);
+        self.exceeded_gas.set(false);
+        self.fitted_gas.set(false);
         search();
-        self.enough_gas.get() && !self.too_much_gas.get()
+        self.fitted_gas.get() && !self.exceeded_gas.get()
     }
 }
 
