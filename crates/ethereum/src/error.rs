@@ -108,11 +108,25 @@ const UNKNOWN_BLOCK: &str = "header not found, block not found, unknown block, n
                              blocknotfound, state not available";
 
 /// What nodes say of calls beyond their rate limit.
-const RATE_LIMIT: &str = "rate limit, rate-limit, ratelimit, too many requests, request limit, per second, compute units, \
-                          throttl";
+const RATE_LIMIT: &str = "rate limit, rate-limit, ratelimit, too many requests, request limit, request count, per second, \
+                          compute units, throttl, quota, capacity limit";
 
-/// What nodes say of calls that need more gas than they allow.
-const OUT_OF_GAS: &str = "out of gas, gas required, gas limit, exceeds allowance";
+/// What nodes say of calls that need more gas than they allow. Only letters, as in [`NodeError::spells`].
+const OUT_OF_GAS: &str = "outofgas, gasrequired, gaslimit, exceedsallowance";
+
+/// What nodes say of a call that the EVM ended: a revert or an exceptional halt, in the words of geth, erigon,
+/// nethermind, besu, reth and anvil. Only letters, as in [`NodeError::spells`].
+const ENDED_BY_EVM: &str = "revert, vmexecutionerror, executionhalted, evmerror, invalidopcode, invalidfeopcode, \
+                            opcodenotfound, badinstruction, invalidinstruction, invalidjump, badjump, stackunderflow, \
+                            stackoverflow, stacklimitreached, outofstack, writeprotection, staticcallviolation, \
+                            illegalstatechange, insidestatic, duringstatic, outofbounds, outofoffset, accessviolation, \
+                            calldepth, calltoodeep, gasuintoverflow, insufficientbalancefortransfer, outoffund, \
+                            notenoughbalance, codesize, codeistoolarge, invalidcode, codeisinvalid, precompile, \
+                            gasexhausted, collision";
+
+/// What nodes say of requests or answers that are larger, or take longer, than they allow.
+const SIZE_LIMIT: &str = "too large, too big, too long, too many, too wide, exceed, limit, maximum, more than, larger than, \
+                          at most, up to, size, range, batch, payload, timeout, timed out, time out, deadline, aborted";
 
 /// What nodes say of logs that they pruned.
 const PRUNED: &str = "pruned, history unavailable, history is not available, history not available, history expired, \
@@ -157,7 +171,35 @@ impl NodeError {
 
     /// Returns whether a call needs more gas than the node allows.
     pub(crate) fn is_out_of_gas(&self) -> bool {
-        self.says(OUT_OF_GAS)
+        self.spells(OUT_OF_GAS)
+    }
+
+    /// Returns whether the error is the chain's answer to a call: the EVM ended it. Any other error may be the node's
+    /// own, and says nothing about the contract.
+    ///
+    /// Besu answers an exceptional halt with its word for any internal error; only asking again tells them apart.
+    pub(crate) fn is_ended_by_evm(&self) -> bool {
+        let is_call = matches!(self, Self::Rpc { method: "eth_call", .. });
+        // 3 is geth's code for a revert, -32015 Nethermind's for a call that failed.
+        let says_so = matches!(self, Self::Rpc { code: 3 | -32015, .. }) || self.spells(ENDED_BY_EVM);
+        is_call && (says_so || self.is_out_of_gas()) && !self.is_unknown_block() && !self.is_rate_limit()
+    }
+
+    /// Returns whether a node that was reached failed at a request, with an error of its own.
+    pub(crate) fn is_failed_call(&self) -> bool {
+        let is_server = match self {
+            Self::Http { status, .. } => *status >= 500,
+            _ => matches!(self, Self::Rpc { .. } | Self::Malformed { .. }),
+        };
+        let is_other = self.is_ended_by_evm() || self.speaks_of_size() || self.is_missing_method();
+        is_server && !is_other && !self.is_unknown_block() && !self.is_rate_limit()
+    }
+
+    /// Returns whether the error speaks of the size of a request or of its answer, or of the time that it takes.
+    pub(crate) fn speaks_of_size(&self) -> bool {
+        let says_so = self.says(SIZE_LIMIT) || self.is_out_of_gas();
+        let is_size = says_so || self.is_too_large() || matches!(self, Self::Timeout { .. });
+        is_size && !self.is_unknown_block() && !self.is_rate_limit()
     }
 
     /// Returns whether the node says that it no longer has the logs of old blocks.
@@ -186,6 +228,13 @@ impl NodeError {
         let message = self.message().to_ascii_lowercase();
         phrases.split(", ").any(|phrase| message.contains(phrase))
     }
+
+    /// Does the same with the letters of the message only: `OutOfGas`, `OUT_OF_GAS` and `out of gas` are one.
+    fn spells(&self, phrases: &str) -> bool {
+        let mut letters: String = self.message().chars().filter(char::is_ascii_alphabetic).collect();
+        letters.make_ascii_lowercase();
+        phrases.split(", ").any(|phrase| letters.contains(phrase))
+    }
 }
 
 /// Why the follower could not bring the market to the node's head. It tries again.
@@ -202,7 +251,78 @@ pub enum FollowError {
         /// Hash that was expected there.
         hash: B256,
     },
+    /// The node has not reached the block of the market.
+    #[error("the node is {blocks} blocks behind the stored market: its newest block is {head}")]
+    Behind {
+        /// Blocks from the node's newest to the market's.
+        blocks: u64,
+        /// Height of the node's newest block.
+        head: u64,
+    },
     /// The new state contradicts the market.
     #[error(transparent)]
     Market(#[from] braid_market::MarketError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_call(code: i64, message: &str) -> NodeError {
+        NodeError::Rpc { method: "eth_call", code, message: message.into() }
+    }
+
+    /// The wordings are those of the clients' sources and of providers in public threads.
+    #[test]
+    fn what_the_evm_answered_is_told_from_what_the_node_failed_at() {
+        for (code, message) in [
+            (3, "execution reverted: UniswapV2: K"),
+            (-32_000, "execution reverted"),
+            (-32_000, "invalid opcode: INVALID"),
+            (-32_000, "invalid jump destination"),
+            (-32_000, "stack underflow (0 <=> 2)"),
+            (-32_000, "stack limit reached 1024 (1023)"),
+            (-32_000, "out of gas"),
+            (-32_000, "write protection"),
+            (-32_000, "return data out of bounds"),
+            (-32_000, "gas uint64 overflow"),
+            (-32_015, "VM execution error."),
+            (-32_000, "StaticCallViolation"),
+            (-32_000, "Bad instruction"),
+            (-32_000, "Execution reverted"),
+            (-32_003, "out of gas: gas required exceeds: 10000000"),
+            (-32_603, "EVM error: InvalidFEOpcode"),
+            (-32_603, "EVM error OutOfGas"),
+            (-32_000, "VM Exception while processing transaction: revert"),
+        ] {
+            assert!(of_call(code, message).is_ended_by_evm(), "{message}");
+        }
+        for (code, message) in [
+            (-32_603, "Internal error"),
+            (-32_000, "internal server error"),
+            (-32_603, "upstream connect error or disconnect/reset before headers"),
+            (-32_000, "execution aborted (timeout = 5s)"),
+            (-32_000, "no backend is currently healthy to serve traffic"),
+            (-32_000, "header not found"),
+            (-32_005, "daily request count exceeded, request rate limited"),
+            (-32_005, "limit exceeded"),
+            (-32_601, "the method eth_call does not exist/is not available"),
+        ] {
+            assert!(!of_call(code, message).is_ended_by_evm(), "{message}");
+        }
+        let of_logs = NodeError::Rpc { method: "eth_getLogs", code: 3, message: "execution reverted".into() };
+        assert!(!of_logs.is_ended_by_evm());
+    }
+
+    #[test]
+    fn a_limit_of_size_or_time_is_told_from_an_error_and_from_a_limit_of_the_rate() {
+        for message in
+            ["response size exceeded", "EVM error OutOfGas", "execution aborted (timeout = 5s)", "batch too large"]
+        {
+            assert!(of_call(-32_000, message).speaks_of_size(), "{message}");
+        }
+        for message in ["Internal error", "daily request count exceeded, request rate limited", "header not found"] {
+            assert!(!of_call(-32_000, message).speaks_of_size(), "{message}");
+        }
+    }
 }

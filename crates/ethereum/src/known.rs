@@ -11,6 +11,9 @@ use braid_store::market::KnownPool;
 
 use crate::lists::Lists;
 
+/// Why pools of a token are excluded that did not tell its decimals.
+pub(crate) const NO_DECIMALS: &str = "has no usable decimals";
+
 /// Announced pools.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
@@ -193,12 +196,25 @@ impl Known {
         self.pools.iter().filter_map(|(key, known)| Some((*key, known.left_out.as_deref()?)))
     }
 
+    /// Returns the pools that are excluded because they, or their tokens, could not be read.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = PoolKey> {
+        // A pool without coins is an entry of a list that could not be described.
+        let readable = move |(key, _): &(PoolKey, &str)| self.get(*key).is_some_and(|pool| !pool.coins.is_empty());
+        self.all_excluded().filter(|(_, reason)| is_unread(reason)).filter(readable).map(|(key, _)| key)
+    }
+
     /// Returns the pools that a market lacks and that are not excluded: they have to be read.
     pub(crate) fn missing_from(&self, market: &Market) -> impl Iterator<Item = PoolKey> {
         let missing =
             move |(key, known): &(&PoolKey, &KnownPool)| market.pool_id(**key).is_none() && known.left_out.is_none();
         self.pools.iter().filter(missing).map(|(key, _)| *key)
     }
+}
+
+/// Returns whether a pool is excluded for what was, or was not, read of it, in the words of
+/// [`braid_protocols::DecodeError`].
+fn is_unread(reason: &str) -> bool {
+    [" answered ", "impossible state of ", " answers, got ", NO_DECIMALS].iter().any(|part| reason.contains(part))
 }
 
 #[cfg(test)]
@@ -224,6 +240,28 @@ mod tests {
         known.forget_above(11);
         assert_eq!(known.keys().collect::<Vec<_>>(), [key(1), key(2)]);
         assert_eq!(known.excluded(), 0);
+    }
+
+    #[test]
+    fn pools_that_could_not_be_read_are_told_from_those_that_a_rule_excludes() {
+        use braid_protocols::DecodeError;
+        let address = Address::repeat_byte(9);
+        let unread = [
+            DecodeError::Call { pool: address, call: "getReserves()", got: "nothing" }.to_string(),
+            DecodeError::AnswerCount { expected: 2, got: 1 }.to_string(),
+            DecodeError::State { pool: address, what: "no liquidity" }.to_string(),
+            format!("token {address} {NO_DECIMALS}"),
+        ];
+        let by_rule =
+            ["it holds less ether than the configured floor".into(), crate::rules::denied(Product::UniswapV2)];
+        let mut known = Known::default();
+        for (byte, reason) in (1..).zip(unread.iter().chain(&by_rule)) {
+            known.insert(pool(byte), 10);
+            known.exclude(key(byte), reason.clone());
+        }
+        known.insert(Discovered { coins: vec![], ..pool(9) }, 10);
+        known.exclude(key(9), unread[0].clone());
+        assert_eq!(known.unread().collect::<Vec<_>>(), [1, 2, 3, 4].map(key));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use braid_routing::Prepared;
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::watch;
 
+use crate::clock::{Clock, SystemClock};
 use crate::directory::Directory;
 use crate::measures::seconds;
 use crate::problem::{Code, Problem};
@@ -83,6 +84,12 @@ impl MarketFeed {
         confirmed_at.map_or(head.received_at, |at| at.max(head.received_at)).elapsed()
     }
 
+    /// Returns how old the market's block is by this machine's clock; `None` where no node of a chain that keeps to the
+    /// clock is followed: a local chain, a recorded market.
+    pub fn block_age(&self, head: &Head) -> Option<Duration> {
+        self.status.borrow().node_timestamp.map(|_| age_at(head.block().timestamp, SystemClock.now_s()))
+    }
+
     /// Returns where the follower stands.
     pub fn status(&self) -> SyncStatus {
         self.status.borrow().clone()
@@ -90,7 +97,7 @@ impl MarketFeed {
 }
 
 /// How fresh the market is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Freshness {
     /// There is no market yet.
     Missing,
@@ -102,7 +109,11 @@ pub enum Freshness {
     Stale,
 }
 
-/// The ages from which a market is no longer what it should be.
+/// Age of a block, by its timestamp and this machine's clock, from which its market is stale.
+const STALE_BY_CLOCK_AFTER: Duration = Duration::from_secs(2 * 3_600);
+
+/// The ages from which a market is no longer what it should be. The first counts from when its block came and from the
+/// block's timestamp, the others from when it came; see [`STALE_BY_CLOCK_AFTER`].
 #[derive(Clone, Copy, Debug)]
 pub struct MarketAges {
     /// Age without a new block from which the service says that it is degraded.
@@ -142,18 +153,58 @@ impl Markets {
             return Err(Problem::new(Code::NotReady, "the market is still being read; see /ready").retry_after(2));
         };
         if self.freshness() == Freshness::Stale {
-            let age_s = self.feed.age(&published.head).as_secs();
-            let detail = format!("the newest market is {age_s} s old and the node gives no newer one");
-            return Err(Problem::new(Code::MarketStale, detail).retry_after(5));
+            return Err(Problem::new(Code::MarketStale, self.staleness(&published.head)).retry_after(5));
         }
         Ok(published)
     }
 
-    /// Returns how fresh the newest market is.
+    /// Returns how fresh the newest market is: by the time since its block came, and by the time of its block.
     pub fn freshness(&self) -> Freshness {
         let Some(published) = self.feed.latest() else { return Freshness::Missing };
         let lost = self.feed.status.borrow().phase == Phase::Disconnected;
-        judge(self.feed.age(&published.head), lost, &self.ages)
+        let by_arrival = judge(self.feed.age(&published.head), lost, &self.ages);
+        let by_clock = self.feed.block_age(&published.head).map(|age| judge(age, false, &self.ages_by_clock()));
+        by_clock.map_or(by_arrival, |by_clock| by_clock.max(by_arrival))
+    }
+
+    /// Returns the ages that count from a block's timestamp. A clock that is an hour off degrades the service, and does not
+    /// end it.
+    fn ages_by_clock(&self) -> MarketAges {
+        MarketAges { stale_after: self.ages.stale_after.max(STALE_BY_CLOCK_AFTER), ..self.ages }
+    }
+
+    /// Says how old the market is, and whether the node's newest block is as old.
+    fn staleness(&self, head: &Head) -> String {
+        let (age, now_s) = (self.feed.age(head), SystemClock.now_s());
+        let node_age = self.feed.status.borrow().node_timestamp.map(|timestamp| age_at(timestamp, now_s));
+        let stale_after = self.ages_by_clock().stale_after;
+        match (self.feed.block_age(head), node_age) {
+            (Some(_), Some(node_age)) if node_age > stale_after => {
+                format!(
+                    "the node's newest block is {} old: the node is behind the chain, or a clock is wrong",
+                    text(node_age)
+                )
+            }
+            (Some(block_age), _) if block_age > stale_after => {
+                format!("the market's block is {} old and the market is catching up", text(block_age))
+            }
+            _ => format!("the newest market is {} s old and the node gives no newer one", age.as_secs()),
+        }
+    }
+}
+
+/// Returns the age of a timestamp; zero if it is in the future.
+const fn age_at(timestamp_s: u64, now_s: u64) -> Duration {
+    Duration::from_secs(now_s.saturating_sub(timestamp_s))
+}
+
+/// Writes an age for people.
+fn text(age: Duration) -> String {
+    match age.as_secs() {
+        seconds @ 0..=119 => format!("{seconds} seconds"),
+        seconds @ 120..=7_199 => format!("{} minutes", seconds / 60),
+        seconds @ 7_200..=172_799 => format!("{} hours", seconds / 3_600),
+        seconds => format!("{} days", seconds / 86_400),
     }
 }
 
@@ -170,9 +221,16 @@ fn judge(age: Duration, node_lost: bool, ages: &MarketAges) -> Freshness {
 
 /// Publishes every head of a follower until the follower or the feed's users are gone.
 pub async fn follow(feed: Arc<MarketFeed>, mut heads: watch::Receiver<Option<Arc<Head>>>) {
+    let mut was_old = false;
     loop {
         let head = heads.borrow_and_update().clone();
         if let Some(head) = head {
+            let age = feed.block_age(&head).filter(|age| *age > MarketAges::default().degraded_after);
+            if let Some(age) = age.filter(|_| !was_old) {
+                let age = text(age);
+                tracing::warn!(%age, "the newest block is old: the node is behind the chain, or this machine's clock is ahead");
+            }
+            was_old = age.is_some();
             let feed = Arc::clone(&feed);
             let work = tokio::task::spawn_blocking(move || feed.publish(head));
             if let Err(error) = work.await {
@@ -210,6 +268,46 @@ mod tests {
         };
         assert!((5..40).contains(&age_s(Phase::Disconnected)), "a quiet minute before the node was lost hid nothing");
         assert!(age_s(Phase::Following) >= 40);
+    }
+
+    /// Returns a feed whose market came just now, of a block of this age, and what the node says of its newest block.
+    fn feed_of_a_block(age_s: u64, node_age_s: Option<u64>) -> Markets {
+        let timestamp = |age_s: u64| SystemClock.now_s() - age_s;
+        let block = braid_primitives::Block {
+            number: 24_700_000,
+            hash: Default::default(),
+            parent_hash: Default::default(),
+            timestamp: timestamp(age_s),
+            base_fee_per_gas_wei: 1,
+            gas_used: 0,
+            gas_limit: 1,
+        };
+        let status =
+            SyncStatus { phase: Phase::Following, node_timestamp: node_age_s.map(timestamp), ..SyncStatus::default() };
+        let feed = Arc::new(MarketFeed::new(watch::channel(status).1));
+        let market = Arc::new(braid_market::Market::empty(block, Arc::default()));
+        let fees = braid_ethereum::FeeData::new(&block, None);
+        feed.publish(Arc::new(Head { market, fees, received_at: std::time::Instant::now() }));
+        Markets { feed, ages: MarketAges::default() }
+    }
+
+    /// A node that is behind the chain gave blocks that were hours old, and quotes on them were answered as ready.
+    #[test]
+    fn a_block_that_came_just_now_and_is_old_by_the_clock_is_not_fresh() {
+        let fresh = |age_s, node_age_s| feed_of_a_block(age_s, node_age_s).freshness();
+        assert_eq!(fresh(15, Some(15)), Freshness::Fresh);
+        assert_eq!(fresh(90, Some(90)), Freshness::Aging);
+        assert_eq!(fresh(3_700, Some(3_700)), Freshness::Aging, "the clock may be wrong");
+        assert_eq!(fresh(8_000, Some(8_000)), Freshness::Stale);
+        let detail = |age_s, node_age_s| feed_of_a_block(age_s, node_age_s).current().unwrap_err().detail;
+        assert!(detail(8_000, Some(8_000)).starts_with("the node's newest block is 2 hours old"));
+        assert!(detail(9_000, Some(5)).starts_with("the market's block is 2 hours old"));
+    }
+
+    #[test]
+    fn a_chain_whose_clock_may_be_anywhere_is_judged_by_the_arrival_of_its_blocks() {
+        assert_eq!(feed_of_a_block(2_130, None).freshness(), Freshness::Fresh, "a local chain, or a recorded market");
+        assert_eq!(age_at(u64::MAX, 1), Duration::ZERO, "a block of the future");
     }
 
     #[test]

@@ -32,10 +32,19 @@ pub(super) struct Runner {
     mistrusted: u64,
     /// Polls of the node's height since its newest header was read.
     heights_asked: u32,
+    /// Signals in a row at which the node was behind the market.
+    times_behind: u32,
 }
 
 /// Polls of an unchanged height after which the newest header is read, in case the block was replaced.
 const HEIGHTS_PER_HEADER: u32 = 8;
+
+/// Signals in a row at which the node is behind the market before the log says so: of several nodes at one address, some
+/// are always a block behind.
+const TIMES_BEHIND: u32 = 4;
+
+/// Multiple of the time that a read between two blocks is meant to take, after which it is dropped for a new block.
+const PATIENCE: u32 = 2;
 
 enum Event {
     Stop,
@@ -56,6 +65,7 @@ impl Runner {
         Self {
             mistrusted: node.mistrusted(),
             heights_asked: 0,
+            times_behind: 0,
             doubted,
             heads: Heads::new(node.clone(), &config),
             backoff: Backoff::new(config.backoff),
@@ -119,6 +129,7 @@ impl Runner {
                 self.heads.answered().await;
                 self.report_whether_heads_are_pushed();
             }
+            Err(error @ FollowError::Behind { .. }) => self.on_behind(&error).await,
             Err(error) => self.on_failure(&error).await,
         }
     }
@@ -139,7 +150,11 @@ impl Runner {
             HeadSignal::Due => self.node.latest_block().await?,
         };
         self.heights_asked = 0;
-        self.status.send_modify(|status| (status.node_block, status.node_hash) = (Some(head.number), Some(head.hash)));
+        let timestamp = (!self.sync.is_local(head.number)).then_some(head.timestamp);
+        self.status.send_modify(|status| {
+            (status.node_block, status.node_hash) = (Some(head.number), Some(head.hash));
+            status.node_timestamp = timestamp;
+        });
         let mistrusted = self.node.mistrusted();
         if std::mem::replace(&mut self.mistrusted, mistrusted) != mistrusted {
             tracing::warn!("a node left out logs: all pools are read again");
@@ -166,9 +181,33 @@ impl Runner {
     async fn read_waiting(&mut self) {
         // More pools do not make the block newer.
         let received_at = self.published.borrow().as_ref().map_or_else(Instant::now, |head| head.received_at);
-        match in_background(self.sync.read_waiting()).await {
-            Ok(()) => self.publish(received_at),
-            Err(error) => self.on_failure(&error).await,
+        if let Err(error) = in_background(self.sync.read_due_list()).await {
+            return self.on_failure(&error).await;
+        }
+        let started = Instant::now();
+        let patience = self.sync.longest_between_blocks() * PATIENCE;
+        let tip = self.sync.tip().map(|tip| *tip.block());
+        let (heads, node) = (&mut self.heads, &self.node);
+        let in_the_way = async {
+            tokio::time::sleep(patience).await;
+            new_block(heads, node, tip).await
+        };
+        let read = tokio::select! {
+            biased;
+            read = in_background(self.sync.read_waiting()) => Ok(read),
+            signal = in_the_way => Err(signal),
+        };
+        match read {
+            Ok(Ok(())) => self.publish(received_at),
+            Ok(Err(error)) => self.on_failure(&error).await,
+            Err(signal) => {
+                tracing::debug!(
+                    seconds = started.elapsed().as_secs_f64(),
+                    "a read between two blocks is dropped for a new block"
+                );
+                self.sync.read_fewer_between_blocks(started.elapsed());
+                self.on_signal(signal).await;
+            }
         }
     }
 
@@ -186,10 +225,25 @@ impl Runner {
         self.sync.record();
     }
 
+    /// Waits for a node that has not reached the market's block: it answers, and its heads are followed as ever.
+    async fn on_behind(&mut self, error: &FollowError) {
+        self.times_behind = self.times_behind.saturating_add(1);
+        if self.times_behind == TIMES_BEHIND {
+            tracing::warn!(%error, "waiting for the node");
+        }
+        self.status.send_modify(|status| status.last_error = Some(error.to_string()));
+        self.heads.answered().await;
+        self.report_whether_heads_are_pushed();
+    }
+
     fn on_success(&mut self, at: Instant) {
         if self.backoff.is_lost() {
             tracing::info!(node = %self.node.endpoint(), "the node answers again");
         }
+        if self.times_behind >= TIMES_BEHIND {
+            tracing::info!(node = %self.node.endpoint(), "the node has the market's block again");
+        }
+        self.times_behind = 0;
         self.backoff.reset();
         self.status.send_modify(|status| {
             status.phase = Phase::Following;
@@ -217,6 +271,22 @@ impl Runner {
         self.heads.failed();
         self.report_whether_heads_are_pushed();
         tokio::time::sleep(pause).await;
+    }
+}
+
+/// Waits for a signal of a block other than the tip. A poll that is due asks for the node's height.
+async fn new_block(heads: &mut Heads, node: &Node, tip: Option<Block>) -> HeadSignal {
+    loop {
+        let signal = heads.next().await;
+        let is_new = match &signal {
+            HeadSignal::Pushed(head) => tip.is_none_or(|tip| tip.hash != head.hash),
+            // A node that fails has no block to wait for either.
+            HeadSignal::Due => node.height().await.is_ok_and(|height| tip.is_none_or(|tip| tip.number != height)),
+        };
+        if is_new {
+            return signal;
+        }
+        heads.answered().await;
     }
 }
 

@@ -34,6 +34,8 @@ pub struct SyncStatus {
     pub node_block: Option<u64>,
     /// Hash of the newest block whose header the node gave; its market follows.
     pub node_hash: Option<B256>,
+    /// Timestamp of that block, in Unix seconds; `None` on a local chain, whose clock may be anywhere.
+    pub node_timestamp: Option<u64>,
     /// When the node last confirmed the published market as its head, or led to a newer one. It stays recent on a chain
     /// without new blocks, and ages while the node does not answer.
     pub checked_at: Option<Instant>,

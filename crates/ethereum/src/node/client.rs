@@ -22,6 +22,7 @@ use tokio::{
 use super::{
     endpoint::{Address, Endpoint},
     gate::{Gate, Permits},
+    health::CallOutcomes,
     http::Http,
     limits::Limits,
 };
@@ -69,6 +70,7 @@ pub(super) struct Connection {
     pub(super) gate: Gate,
     pub(super) limits: Mutex<Limits>,
     traffic: Mutex<Traffic>,
+    outcomes: Mutex<CallOutcomes>,
     /// The live client, with a number that grows with every new connection.
     live: AsyncMutex<(u64, Option<RpcClient>)>,
 }
@@ -88,7 +90,8 @@ impl Connection {
     pub(super) fn new(endpoint: Endpoint, timeout: Duration, concurrency: usize) -> Self {
         let gate = Gate::new(concurrency, endpoint.host());
         let live = AsyncMutex::new((0, None));
-        Self { endpoint, timeout, gate, limits: Mutex::default(), traffic: Mutex::default(), live }
+        let (limits, traffic, outcomes) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { endpoint, timeout, gate, limits, traffic, outcomes, live }
     }
 
     pub(super) const fn endpoint(&self) -> &Endpoint {
@@ -112,13 +115,17 @@ impl Connection {
             Err(_) => Err(self.timed_out(request.method)),
         };
         self.note(number, bytes, 1, sent_at, result.as_ref().err()).await;
+        self.note_calls(std::iter::once((request, &result)));
         result.inspect(|raw| self.count_received(raw))
     }
 
     /// Makes several requests, in as few messages as the transport and the node allow.
     pub(super) async fn batch(&self, requests: &[Request]) -> Answers {
         let pieces: Vec<_> = self.cut(requests).into_iter().map(|piece| self.send(piece)).collect();
-        let answers: Vec<_> = stream::iter(pieces).buffered(PIECES_AT_ONCE).try_collect().await?;
+        // A size that is being found may be refused: once is enough.
+        let is_found = self.limits.lock().is_batch_found();
+        let at_once = if is_found { PIECES_AT_ONCE } else { 1 };
+        let answers: Vec<_> = stream::iter(pieces).buffered(at_once).try_collect().await?;
         Ok(answers.into_iter().flatten().collect())
     }
 
@@ -140,24 +147,54 @@ impl Connection {
             if let [alone] = requests {
                 return match self.request(alone).await {
                     Err(error) if !matches!(error, NodeError::Rpc { .. }) => Err(error),
-                    result => Ok(vec![result]),
+                    result => {
+                        if result.is_ok() {
+                            self.limits.lock().single_answered();
+                        }
+                        Ok(vec![result])
+                    }
                 };
             }
-            match self.send_together(requests).await {
-                Err(error) if self.is_too_much(requests, &error).await => {
-                    let mut answers = Vec::with_capacity(requests.len());
-                    for piece in self.cut(requests) {
-                        answers.extend(self.send(piece).await?);
-                    }
-                    Ok(answers)
-                }
-                result => result,
+            // Limits that were learnt meanwhile apply here too.
+            if self.cut(requests).len() > 1 {
+                return self.send_pieces(requests).await;
             }
+            let mut error = match self.send_together(requests).await {
+                Err(error) => error,
+                answered => return answered,
+            };
+            if !self.is_too_much(requests, &error).await {
+                return Err(error);
+            }
+            // A node that failed for a moment answers now. Malformed answers were suspected only after several.
+            let is_told = error.speaks_of_size() || matches!(error, NodeError::Malformed { .. });
+            if !is_told && !self.limits.lock().requests.is_limited() {
+                error = match self.send_together(requests).await {
+                    Err(error) => error,
+                    answered => return answered,
+                };
+                if !error.is_too_large() && !self.limits.lock().suspects_batch(&error) {
+                    return Err(error);
+                }
+            }
+            if !error.is_too_large() {
+                self.limits.lock().batch_refused(&self.endpoint.host(), requests.len(), &error);
+            }
+            self.send_pieces(requests).await
         })
     }
 
+    /// Sends requests in messages of the size that the node accepts, one after another.
+    async fn send_pieces(&self, requests: &[Request]) -> Answers {
+        let mut answers = Vec::with_capacity(requests.len());
+        for piece in self.cut(requests) {
+            answers.extend(self.send(piece).await?);
+        }
+        Ok(answers)
+    }
+
     /// Returns whether several requests were refused because they were sent together: if so, one of them succeeds
-    /// alone. The limit is remembered.
+    /// alone.
     async fn is_too_much(&self, requests: &[Request], error: &NodeError) -> bool {
         if error.is_too_large() {
             return true;
@@ -165,13 +202,11 @@ impl Connection {
         let suspected = self.limits.lock().suspects_batch(error);
         let Some(first) = requests.first().filter(|_| suspected) else { return false };
         match self.request(first).await {
-            Ok(_) => {}
+            Ok(_) => true,
             // An answer to the request, not the same refusal again.
-            Err(alone @ NodeError::Rpc { .. }) if !alone.is_rate_limit() && alone.message() != error.message() => {}
-            Err(_) => return false,
+            Err(alone @ NodeError::Rpc { .. }) => !alone.is_rate_limit() && alone.message() != error.message(),
+            Err(_) => false,
         }
-        self.limits.lock().batch_refused(&self.endpoint.host(), requests.len(), error);
-        true
     }
 
     #[tracing::instrument(target = "trace", name = "node batch", skip_all, fields(otel.kind = "client", calls = requests.len(), node = self.endpoint.host()))]
@@ -191,13 +226,19 @@ impl Connection {
             Ok(sent) => sent.map_err(|error| self.translate(first.method, error, sent_at)),
             Err(_) => Err(self.timed_out(first.method)),
         };
-        self.note(number, bytes, requests.len(), sent_at, sent.as_ref().err()).await;
-        sent?;
         let mut results = Vec::with_capacity(requests.len());
-        for (waiter, request) in waiters.into_iter().zip(requests) {
-            let result = waiter.await.map_err(|error| self.translate(request.method, error, sent_at));
-            results.push(result.inspect(|raw| self.count_received(raw)));
+        if sent.is_ok() {
+            for (waiter, request) in waiters.into_iter().zip(requests) {
+                let result = waiter.await.map_err(|error| self.translate(request.method, error, sent_at));
+                results.push(result.inspect(|raw| self.count_received(raw)));
+            }
         }
+        self.note(number, bytes, answered(&results), sent_at, sent.as_ref().err()).await;
+        if let Err(error) = sent {
+            self.note_calls(std::iter::once((first, &Err(error.clone()))));
+            return Err(error);
+        }
+        self.note_calls(requests.iter().zip(&results));
         self.limits.lock().batch_answered(requests.len());
         Ok(results)
     }
@@ -225,17 +266,49 @@ impl Connection {
         self.gate.enter(calls, self.timeout).await.ok_or_else(|| self.refused(method, 429))
     }
 
-    /// Learns from the outcome of a message.
+    /// Learns from the outcome of a message, of which `calls` requests were answered unless there is an error.
     async fn note(&self, number: u64, bytes: usize, calls: usize, sent_at: Instant, error: Option<&NodeError>) {
         match error {
+            // A refusal because of the rate is no answer, whether HTTP tells it or JSON-RPC.
+            Some(error) if error.is_rate_limit() => {}
             None | Some(NodeError::Rpc { .. }) => {
                 self.gate.took(sent_at.elapsed());
-                self.gate.answered(calls);
+                if calls > 0 {
+                    self.gate.answered(calls);
+                }
             }
             Some(error) if error.is_too_large() => self.limits.lock().body_refused(&self.endpoint.host(), bytes),
             Some(_) => {}
         }
         self.forget_if_lost(number, error).await;
+    }
+
+    /// Counts a message with contract calls as answered or failed, by most of them.
+    fn note_calls<'a>(&self, all: impl Iterator<Item = (&'a Request, &'a Result<Box<RawValue>, NodeError>)>) {
+        let mut message = CallOutcomes::default();
+        for (_, result) in all.filter(|(request, _)| request.method == "eth_call") {
+            match result {
+                Ok(_) => message.answered += 1,
+                Err(error) if error.is_ended_by_evm() || error.speaks_of_size() => message.answered += 1,
+                Err(error) if error.is_failed_call() => {
+                    message.failed += 1;
+                    message.error = Some(error.to_string());
+                }
+                Err(_) => {}
+            }
+        }
+        let mut outcomes = self.outcomes.lock();
+        if message.failed > message.answered {
+            outcomes.failed += 1;
+            outcomes.error = message.error;
+        } else if message.answered > 0 {
+            outcomes.answered += 1;
+        }
+    }
+
+    /// Returns what became of messages with contract calls since this was last asked for.
+    pub(super) fn take_outcomes(&self) -> CallOutcomes {
+        std::mem::take(&mut *self.outcomes.lock())
     }
 
     async fn client(&self) -> Result<(u64, RpcClient), NodeError> {
@@ -339,6 +412,11 @@ impl Connection {
     }
 }
 
+/// Returns how many requests of a message were answered; those that were refused because of the rate were not.
+fn answered<T>(results: &[Result<T, NodeError>]) -> usize {
+    results.iter().filter(|result| !result.as_ref().is_err_and(NodeError::is_rate_limit)).count()
+}
+
 /// Returns the innermost reason of an error; the outer ones repeat the URL.
 fn root_cause(error: &TransportError) -> String {
     let RpcError::Transport(kind) = error else { return error.to_string() };
@@ -347,4 +425,31 @@ fn root_cause(error: &TransportError) -> String {
         cause = inner;
     }
     cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rate limit told as a JSON-RPC error counted as an answer, so that each of them lowered the rate.
+    #[tokio::test]
+    async fn a_rate_limit_is_no_answer_and_lowers_the_rate_once_whoever_tells_it() {
+        let endpoint = || Endpoint::parse("http://a.example").unwrap();
+        let told = "daily request count exceeded, request rate limited";
+        let by_json = NodeError::Rpc { method: "eth_blockNumber", code: -32_005, message: told.into() };
+        let by_http = NodeError::Http { endpoint: "http://a.example".into(), method: "eth_blockNumber", status: 429 };
+        assert_eq!(answered(&[Ok(1), Err(by_json.clone()), Ok(2), Err(by_http.clone())]), 2);
+        for limited in [by_json, by_http] {
+            let connection = Connection::new(endpoint(), Duration::from_secs(1), 8);
+            connection.gate.answered(100);
+            let mut rates = Vec::new();
+            for _ in 0..5 {
+                let sent_at = Instant::now() + Duration::from_millis(1);
+                connection.gate.refused(sent_at, None);
+                connection.note(0, 0, 1, sent_at, Some(&limited)).await;
+                rates.push(connection.gate.rate().unwrap());
+            }
+            assert_eq!(rates, [rates[0]; 5], "{limited}");
+        }
+    }
 }

@@ -131,7 +131,7 @@ impl Fleet {
     {
         let mut ranked = self.ranked();
         if class == Class::Overridden {
-            ranked.sort_by_key(|member| member.overrides_code.get() == Some(&false));
+            ranked.sort_by_key(|member| member.overrides() == Some(false));
         }
         self.save_question();
         let attempt = |member: &'a Member| async move { (member, member.answer(class, work(member)).await) };

@@ -24,6 +24,13 @@ const RESTING: u8 = 15;
 /// Rate limits in a row after which a node counts as failing.
 const BUSY_IN_A_ROW: u32 = 16;
 
+/// Average shares of messages with contract calls that fail: above the first the node is at fault, below the second it
+/// is no longer.
+const CALLS_FAIL: (f64, f64) = (0.5, 0.25);
+
+/// Most outcomes that count at once: more change the average by less than a thousandth.
+const MOST_OUTCOMES: u32 = 32;
+
 /// Kinds of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -53,6 +60,11 @@ pub enum NodeFault {
         /// Height of the block.
         height: u64,
     },
+    /// It answers most contract calls with errors of its own, whatever else it answers.
+    CallsFail {
+        /// The newest failure; shows at most scheme and host of a URL.
+        why: String,
+    },
     /// Its latest answers were failures.
     Failing {
         /// The newest failure; shows at most scheme and host of a URL.
@@ -72,6 +84,7 @@ impl NodeFault {
             Self::WrongChain { .. } => "wrong_chain",
             Self::Disagrees { .. } => "disagrees",
             Self::MissingLogs { .. } => "missing_logs",
+            Self::CallsFail { .. } => "calls_fail",
             Self::Failing { .. } => "failing",
             Self::Behind { .. } => "behind",
         }
@@ -83,7 +96,7 @@ impl NodeFault {
             Self::WrongChain { .. } => 0,
             Self::Disagrees { .. } => 5,
             Self::MissingLogs { .. } => 10,
-            Self::Failing { .. } => RESTING,
+            Self::CallsFail { .. } | Self::Failing { .. } => RESTING,
             Self::Behind { .. } => 20,
         }
     }
@@ -97,6 +110,7 @@ impl fmt::Display for NodeFault {
                 write!(f, "its block at height {height} differs from that of the other nodes")
             }
             Self::MissingLogs { height } => write!(f, "it left out logs of the block at height {height}"),
+            Self::CallsFail { why } => write!(f, "most contract calls fail, the last one thus: {why}"),
             Self::Failing { why } => f.write_str(why),
             Self::Behind { blocks } => write!(f, "its head is {blocks} blocks behind"),
         }
@@ -143,6 +157,17 @@ impl CallTimes {
     }
 }
 
+/// What became of messages with contract calls.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CallOutcomes {
+    /// Those that were answered, also by a revert.
+    pub(super) answered: u32,
+    /// Those that failed with errors of the node's own.
+    pub(super) failed: u32,
+    /// The newest of these errors.
+    pub(super) error: Option<String>,
+}
+
 /// The health of one node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Health {
@@ -164,6 +189,12 @@ pub(super) struct Health {
     /// Blocks behind the others, if too many.
     pub(super) behind: Option<u64>,
     failing: Option<String>,
+    /// Average share of messages with contract calls that failed.
+    calls_failed_share: f64,
+    calls_failed_in_a_row: u32,
+    calls_rest_until: Option<Instant>,
+    /// The newest failure of a contract call, while most fail.
+    calls_fail: Option<String>,
     /// Questions put to it.
     pub(super) asked: u64,
     /// Questions that it failed to answer.
@@ -205,9 +236,30 @@ impl Health {
         }
         // A rate limit is no fault, unless the node answers nothing at all any more.
         let busy = error.is_rate_limit() && self.in_a_row < BUSY_IN_A_ROW;
-        let doubled = RESTS.0.saturating_mul(1 << self.in_a_row.saturating_sub(1).min(10));
-        self.rests_until = Some(now + doubled.min(RESTS.1));
+        self.rests_until = Some(now + rest(self.in_a_row));
         self.failing = (!busy).then(|| error.to_string());
+    }
+
+    /// Notes what became of contract calls. A node that fails at most of them is at fault, even while it answers
+    /// everything else.
+    pub(super) fn called(&mut self, outcomes: CallOutcomes, now: Instant) {
+        let CallOutcomes { answered, failed, error } = outcomes;
+        let mut note = |newest: f64| {
+            self.calls_failed_share = self.calls_failed_share * (1.0 - NEWEST_WEIGHT) + NEWEST_WEIGHT * newest;
+        };
+        (0..failed.min(MOST_OUTCOMES)).for_each(|_| note(1.0));
+        (0..answered.min(MOST_OUTCOMES)).for_each(|_| note(0.0));
+        if answered > 0 {
+            (self.calls_failed_in_a_row, self.calls_rest_until) = (0, None);
+        } else if failed > 0 {
+            self.calls_failed_in_a_row = self.calls_failed_in_a_row.saturating_add(1);
+            self.calls_rest_until = Some(now + rest(self.calls_failed_in_a_row));
+        }
+        if self.calls_failed_share > CALLS_FAIL.0 {
+            self.calls_fail = error.or_else(|| self.calls_fail.take());
+        } else if self.calls_failed_share < CALLS_FAIL.1 {
+            self.calls_fail = None;
+        }
     }
 
     /// Notes that another node answered first, after this one had been asked for `latency`.
@@ -228,6 +280,7 @@ impl Health {
         wrong_chain
             .or_else(|| self.disagrees.map(|height| NodeFault::Disagrees { height }))
             .or_else(|| self.missing_logs.map(|height| NodeFault::MissingLogs { height }))
+            .or_else(|| self.calls_fail.clone().map(|why| NodeFault::CallsFail { why }))
             .or_else(|| self.failing.clone().map(|why| NodeFault::Failing { why }))
             .or_else(|| self.behind.map(|blocks| NodeFault::Behind { blocks }))
     }
@@ -235,6 +288,11 @@ impl Health {
     /// Returns whether it failed so often that it is not asked for a while.
     pub(super) fn rests(&self, now: Instant) -> bool {
         self.rests_until.is_some_and(|until| now < until)
+    }
+
+    /// Returns whether its contract calls failed so often that it is not asked for a while.
+    fn calls_rest(&self, now: Instant) -> bool {
+        self.calls_rest_until.is_some_and(|until| now < until)
     }
 
     /// Returns the score, 0 to 100: failures cost up to 60, latency up to 30, and a fault caps the rest. A failing node
@@ -247,11 +305,17 @@ impl Health {
         let score = score.round().clamp(0.0, 100.0) as u8;
         match self.fault() {
             None if self.rests(now) => score.min(RESTING),
+            Some(NodeFault::CallsFail { .. }) if !self.calls_rest(now) && !self.rests(now) => score,
             Some(NodeFault::Failing { .. }) if !self.rests(now) => score,
             Some(fault) => score.min(fault.cap()),
             None => score,
         }
     }
+}
+
+/// Returns how long a node rests after so many failures in a row.
+fn rest(in_a_row: u32) -> Duration {
+    RESTS.0.saturating_mul(1 << in_a_row.saturating_sub(1).min(10)).min(RESTS.1)
 }
 
 /// Returns the index of a class's latencies.
@@ -288,6 +352,36 @@ mod tests {
         assert!(health.score(now + RESTS.1) > 15, "after its rest it is tried again");
         health.answered(Class::Quick, ms(5));
         assert_eq!((health.fault(), health.rests(now)), (None, false));
+    }
+
+    #[test]
+    fn a_node_that_fails_at_most_calls_is_at_fault_whatever_else_it_answers() {
+        let (mut health, now) = (Health::default(), Instant::now());
+        let failed = || CallOutcomes { failed: 1, error: Some("Internal error".into()), ..CallOutcomes::default() };
+        let answered = || CallOutcomes { answered: 1, ..CallOutcomes::default() };
+        for _ in 0..3 {
+            health.called(failed(), now);
+            health.answered(Class::Quick, ms(5));
+        }
+        assert_eq!(health.fault(), None, "a few are no fault");
+        health.called(failed(), now);
+        health.answered(Class::Quick, ms(5));
+        let fault = health.fault().unwrap();
+        assert_eq!(fault.name(), "calls_fail");
+        assert!(fault.to_string().contains("Internal error"), "{fault}");
+        assert!(health.score(now) <= 15);
+        assert!(health.score(now + RESTS.1) > 15, "after its rest it is tried again");
+        (0..5).for_each(|_| health.called(answered(), now));
+        assert_eq!(health.fault(), None);
+        (0..40).for_each(|_| {
+            health.called(answered(), now);
+            health.called(failed(), now);
+        });
+        (0..40).for_each(|_| {
+            (0..4).for_each(|_| health.called(answered(), now));
+            health.called(failed(), now);
+        });
+        assert_eq!(health.fault(), None, "a fifth of them is no fault");
     }
 
     #[test]

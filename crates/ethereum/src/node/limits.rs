@@ -119,6 +119,16 @@ impl Limits {
         self.requests.answered(requests as u64, true);
     }
 
+    /// Returns whether the number of requests in a message is known, so that several messages may be under way.
+    pub(super) const fn is_batch_found(&self) -> bool {
+        !self.requests.is_limited() || self.requests.is_steady()
+    }
+
+    /// Notes that a request that might have shared a message was answered alone: a limit of one grows by it.
+    pub(super) fn single_answered(&mut self) {
+        self.requests.answered(1, true);
+    }
+
     /// Returns whether a batch may have failed because it is a batch.
     pub(super) fn suspects_batch(&mut self, error: &NodeError) -> bool {
         match error {
@@ -135,17 +145,33 @@ impl Limits {
     /// Notes that the node refuses batches of so many requests.
     pub(super) fn batch_refused(&mut self, node: &str, requests: usize, error: &NodeError) {
         let stated = refusals::batch(error.message(), requests as u64);
-        let first = self.requests.now() == MOST_REQUESTS;
-        if self.requests.refused(requests as u64, stated) && first {
+        let (first, were_few) = (self.requests.now() == MOST_REQUESTS, self.requests.is_few());
+        if !self.requests.refused(requests as u64, stated, error.speaks_of_size()) {
+            return;
+        }
+        if first {
             tracing::warn!(node, requests, %error, "the node limits batches: messages have fewer requests from now on");
         }
+        warn_if_few(node, &self.requests, were_few, "requests in a message", error);
     }
 
     /// Notes that the node refuses messages of so many bytes.
     pub(super) fn body_refused(&mut self, node: &str, bytes: usize) {
         let first = self.bytes.now() == MOST_BYTES;
-        if self.bytes.refused(bytes as u64, None) && first {
+        if self.bytes.refused(bytes as u64, None, true) && first {
             tracing::warn!(node, bytes, "the node limits the size of messages: they are smaller from now on");
         }
+    }
+}
+
+/// Warns when a limit has become so small that everything takes long.
+pub(super) fn warn_if_few(node: &str, limit: &Size, were_few: bool, of: &str, error: &NodeError) {
+    if limit.is_few() && !were_few {
+        let most = limit.now();
+        tracing::warn!(
+            node, %error, most, of,
+            "the node accepts very few at once: reading takes many more messages, and the market may fall behind; \
+             if this is not a limit of your plan, the node was faulty, and more is tried again by and by"
+        );
     }
 }

@@ -18,6 +18,17 @@ use super::{
 };
 use crate::NodeError;
 
+/// Whether a node applies code overrides in calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Overrides {
+    /// It was not asked, or did not answer.
+    Unknown,
+    /// Its answer showed it.
+    Known(bool),
+    /// It failed at them, and at nothing else: it is asked again after this time.
+    NotUntil(Instant),
+}
+
 /// One node.
 pub(super) struct Member {
     pub(super) connection: Connection,
@@ -26,9 +37,9 @@ pub(super) struct Member {
     health: Mutex<Health>,
     /// Whether the node at the address reported our chain. A lost connection may lead to another node.
     proven: AtomicBool,
-    /// Whether it applies code overrides in calls; unknown until it was asked.
-    pub(super) overrides_code: OnceLock<bool>,
-    /// Whether the lens makes many calls there; known once `overrides_code` is.
+    /// Whether it applies code overrides in calls.
+    overrides_code: Mutex<Overrides>,
+    /// Whether the lens makes many calls there; unknown until it was asked.
     pub(super) packs: OnceLock<bool>,
     /// Whether overridden code reads a contract's own storage there; unknown until some words were compared.
     pub(super) reads_words: OnceLock<bool>,
@@ -43,7 +54,7 @@ impl Member {
             name,
             health: Mutex::default(),
             proven: AtomicBool::new(false),
-            overrides_code: OnceLock::new(),
+            overrides_code: Mutex::new(Overrides::Unknown),
             packs: OnceLock::new(),
             reads_words: OnceLock::new(),
             lists_access: OnceLock::new(),
@@ -57,6 +68,19 @@ impl Member {
     /// Returns the worst fault of the node.
     pub(super) fn fault(&self) -> Option<NodeFault> {
         self.health().fault()
+    }
+
+    /// Returns whether the node applies code overrides in calls; `None` if it has to be asked.
+    pub(super) fn overrides(&self) -> Option<bool> {
+        match *self.overrides_code.lock() {
+            Overrides::Unknown => None,
+            Overrides::Known(known) => Some(known),
+            Overrides::NotUntil(until) => (Instant::now() < until).then_some(false),
+        }
+    }
+
+    pub(super) fn set_overrides(&self, found: Overrides) {
+        *self.overrides_code.lock() = found;
     }
 
     /// Changes the node's health, and logs faults that come or go.
@@ -119,20 +143,29 @@ impl Member {
             work.await
         }
         .await;
+        let calls = self.connection.take_outcomes();
         match &result {
             Err(error) if !is_answer(error) => {
                 if matches!(error, NodeError::Unreachable { .. } | NodeError::Timeout { .. }) {
                     self.set_proven(false);
                 }
-                self.update(|health| health.failed(error, Instant::now()));
+                self.update(|health| {
+                    health.called(calls, Instant::now());
+                    health.failed(error, Instant::now());
+                });
             }
-            _ => self.update(|health| health.answered(class, asked_at.elapsed())),
+            _ => self.update(|health| {
+                health.called(calls, Instant::now());
+                health.answered(class, asked_at.elapsed());
+            }),
         }
         result
     }
 }
 
-/// Returns whether an error is the chain's answer to a call rather than a failure of the node.
+/// Returns whether an error to a call is an answer rather than a failure of the node: the EVM ended the call, or it is
+/// larger than the node allows.
 pub(super) fn is_answer(error: &NodeError) -> bool {
-    matches!(error, NodeError::Rpc { method: "eth_call", .. }) && !error.is_unknown_block() && !error.is_rate_limit()
+    let is_limit = matches!(error, NodeError::Rpc { method: "eth_call", .. }) && error.speaks_of_size();
+    error.is_ended_by_evm() || is_limit
 }

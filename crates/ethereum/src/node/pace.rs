@@ -29,6 +29,9 @@ const LOWEST: (f64, f64) = (0.5, 5.0);
 /// Growth of the rate per second while requests wait, as shares: up to 90% of the rate that was refused, and above.
 const GROWTH: (f64, f64) = (0.1, 0.01);
 
+/// Time without a refusal after which the limit may be gone, and the growth from then on.
+const QUIET: (Duration, f64) = (Duration::from_secs(10), 0.25);
+
 /// Rate above which a node counts as unlimited, in calls a second.
 const UNLIMITED: f64 = 1_000.0;
 
@@ -50,6 +53,8 @@ pub(super) struct Pace {
     filled_at: Instant,
     paused_until: Instant,
     refused_at: Option<Instant>,
+    /// When the node last refused, or else the start.
+    limited_at: Instant,
     in_a_row: u32,
     grown_at: Instant,
     /// Calls answered within the window.
@@ -65,6 +70,7 @@ impl Pace {
             filled_at: now,
             paused_until: now,
             refused_at: None,
+            limited_at: now,
             in_a_row: 0,
             grown_at: now,
             answered: VecDeque::new(),
@@ -110,7 +116,11 @@ impl Pace {
     fn grow(&mut self, rate: f64, now: Instant) {
         let since = now.duration_since(self.grown_at).min(WINDOW);
         self.grown_at = now;
-        let growth = if rate < self.refused * 0.9 { GROWTH.0 } else { GROWTH.1 };
+        let growth = match now.duration_since(self.limited_at) {
+            quiet if quiet >= QUIET.0 => QUIET.1,
+            _ if rate < self.refused * 0.9 => GROWTH.0,
+            _ => GROWTH.1,
+        };
         let rate = rate + rate * growth * since.as_secs_f64();
         self.rate = (rate < UNLIMITED).then_some(rate);
     }
@@ -144,7 +154,7 @@ impl Pace {
         let pause = PAUSES.0.saturating_mul(1 << self.in_a_row.min(8)).min(PAUSES.1);
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.paused_until = now + retry_after.unwrap_or(pause).min(LONGEST_RETRY_AFTER);
-        (self.refused_at, self.level, self.filled_at) = (Some(now), 0.0, now);
+        (self.refused_at, self.limited_at, self.level, self.filled_at) = (Some(now), now, 0.0, now);
         first
     }
 
@@ -210,6 +220,21 @@ mod tests {
             assert!(f64::from(answered) > rate * 60.0 * 0.7, "{answered} at {rate}");
             assert!(f64::from(refused) < 12.0, "{refused} at {rate}");
         }
+    }
+
+    #[test]
+    fn a_limit_that_is_gone_is_outgrown_within_half_a_minute() {
+        let mut now = Instant::now();
+        let mut pace = Pace::new(now);
+        for _ in 0..40 {
+            pace.answered(1, now);
+            pace.refused(now, None, now + MS);
+            now += Duration::from_secs(1);
+        }
+        assert!(pace.rate().unwrap() < 1.0, "{pace:?}");
+        let mut provider = Provider { rate: 10_000.0, level: 10_000.0, at: now };
+        run(&mut pace, &mut provider, Urgency::Block, 35, &mut now);
+        assert!(pace.rate().is_none_or(|rate| rate > 50.0), "{:?}", pace.rate());
     }
 
     #[test]

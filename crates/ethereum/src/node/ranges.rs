@@ -9,6 +9,7 @@ use super::{
     client::Request,
     connect::Node,
     health::Class,
+    limits::warn_if_few,
     member::Member,
     receipts, refusals,
     wire::{LogFilter, PlacedLog, place_logs},
@@ -107,10 +108,12 @@ impl Member {
         let stated = refusals::blocks(error.message(), from, to);
         let mut limits = self.connection.limits.lock();
         let size = limits.blocks(filter);
-        let news = size.refused(to - from + 1, stated);
+        let were_few = size.is_few();
+        let news = size.refused(to - from + 1, stated, error.speaks_of_size());
         let (node, blocks) = (self.name.as_str(), size.now());
         if news {
             tracing::debug!(node, %error, blocks, "asking for the logs of fewer blocks at once");
+            warn_if_few(node, size, were_few, "blocks in a range of logs", error);
         }
     }
 

@@ -7,13 +7,13 @@ use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, future::try
 use serde_json::json;
 
 use super::{
-    calls::{Aggregate, Answer, class, is_lens, request},
+    calls::{Aggregate, Answer, class, easy, is_lens, request},
     client::Request,
     connect::Node,
     gate::FAR_TIMES,
     health::Class,
-    limits::Limits,
-    member::Member,
+    limits::{Limits, warn_if_few},
+    member::{Member, is_answer},
     multicall::{self, Bounds},
     packed, refusals,
     wire::{at, parse},
@@ -29,8 +29,12 @@ const PARTS: usize = 8;
 /// Most calls of an aggregate that is not tried in parts if it gets no answer: the node is at fault.
 const SMALL_AGGREGATE: usize = 250;
 
+/// How often a call whose error is not the EVM's is made again before it counts as failed.
+const ROUNDS: usize = 2;
+
 impl Node {
-    /// Makes calls at a block, by hash, and returns their answers in order; a call that fails is `None`.
+    /// Makes calls at a block, by hash, and returns their answers in order; a call that the EVM ended, or that fails
+    /// again and again while others are answered, is `None`.
     ///
     /// Calls are aggregated, through the lens if the node supports code overrides, through Multicall3 otherwise, and
     /// cut by number and size; several aggregates are under way at once. If an aggregate fails as a whole its parts are
@@ -87,12 +91,11 @@ impl Node {
     /// [`NodeError`] when none answers, or none knows the block; it is then asked again the next time.
     pub async fn supports_overrides(&self, block_hash: B256) -> Result<bool, NodeError> {
         let members = &self.inner.fleet.members;
-        let known = |member: &Member| member.overrides_code.get().copied();
         for _ in members {
-            if members.iter().any(|member| known(member) == Some(true)) {
+            if members.iter().any(|member| member.overrides() == Some(true)) {
                 return Ok(true);
             }
-            if members.iter().all(|member| known(member).is_some()) {
+            if members.iter().all(|member| member.overrides().is_some()) {
                 return Ok(false);
             }
             if self.ask(Class::Overridden, |member| member.supports_overrides(block_hash)).await? {
@@ -119,7 +122,7 @@ impl Node {
         Ok(answers.into_iter().map(|raw| parse(BALANCE, &raw.ok()?).ok()).collect())
     }
 
-    /// Reads storage words, several to a message; one that the node refuses is `None`.
+    /// Reads storage words, several to a message; `None` if the node does not give them.
     async fn read_words(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Answer>, NodeError> {
         let request = |call: &Call| {
             let slot = storage::slot_of(call).unwrap_or_default();
@@ -129,7 +132,13 @@ impl Node {
         for chunk in calls.chunks(CALLS_PER_BATCH) {
             let requests: Vec<Request> = chunk.iter().map(request).collect();
             let requests = requests.as_slice();
-            words.extend(self.ask(Class::Heavy, |member| member.calls(block_hash, requests, false)).await?);
+            for word in self.ask(Class::Heavy, |member| member.calls(block_hash, requests, false)).await? {
+                match word {
+                    Ok(word) => words.push(Some(word)),
+                    Err(error) if error.is_missing_method() => words.push(None),
+                    Err(error) => return Err(error),
+                }
+            }
         }
         Ok(words)
     }
@@ -139,14 +148,20 @@ impl Node {
         let calls: Vec<Call> = calls.into_iter().map(|call| lens::within(call, bounds.lens_gas)).collect();
         let chunks = multicall::chunks(&calls, bounds).into_iter();
         let reads: Vec<_> = chunks.map(|chunk| self.read_chunk(block_hash, chunk)).collect();
-        let chunks: Vec<_> =
-            stream::iter(reads).buffered(self.inner.config.concurrency.max(1) * FAR_TIMES).try_collect().await?;
-        let answers: Vec<Answer> = chunks.into_iter().flat_map(|(answers, _)| answers).collect();
+        let chunks: Result<Vec<_>, NodeError> =
+            stream::iter(reads).buffered(self.inner.config.concurrency.max(1) * FAR_TIMES).try_collect().await;
+        let answers = chunks.map(|all| all.into_iter().flat_map(|(answers, _)| answers).collect::<Vec<Answer>>());
         // Nodes word a missing block in many ways, some of which look like a failed call.
-        if answers.iter().any(Option::is_none) && !self.has_block(block_hash).await? {
+        let is_doubtful = match &answers {
+            Ok(answers) => answers.iter().any(Option::is_none),
+            Err(error) => {
+                matches!(error, NodeError::Rpc { .. } | NodeError::Malformed { .. }) && !error.is_rate_limit()
+            }
+        };
+        if is_doubtful && !self.has_block(block_hash).await? {
             return Err(NodeError::UnknownBlock { hash: block_hash });
         }
-        Ok(answers)
+        answers
     }
 
     /// Reads a chunk of calls as one aggregate; if that fails, its parts side by side. Returns also whether they were
@@ -174,10 +189,19 @@ impl Node {
                 }
                 Aggregate::NoContract => Ok((self.read_singly(block_hash, chunk).await?, false)),
                 Aggregate::Failed(error) => {
+                    let is_told = error.speaks_of_size();
+                    if !is_told && !matches!(error, NodeError::Unsupported { .. }) {
+                        // A node that fails at everything fails at the parts too.
+                        self.call(block_hash, &easy()).await?;
+                    }
                     let parts = chunk.chunks(chunk.len().div_ceil(PARTS)).collect();
                     let (answers, all_answered) = self.read_parts(block_hash, parts).await?;
                     if all_answered {
-                        self.note_too_large(chunk, &error);
+                        // A node may have failed for a moment: then it answers the same aggregate now.
+                        let error = if is_told { Some(error) } else { self.failure_of(block_hash, chunk).await? };
+                        if let Some(error) = error {
+                            self.note_too_large(chunk, &error);
+                        }
                     }
                     Ok((answers, false))
                 }
@@ -191,6 +215,18 @@ impl Node {
         let read = try_join_all(parts.into_iter().map(|part| self.read_chunk(block_hash, part))).await?;
         let all_answered = read.iter().all(|(_, answered)| *answered);
         Ok((read.into_iter().flat_map(|(answers, _)| answers).collect(), all_answered))
+    }
+
+    /// Makes an aggregate again that failed; returns the error if it fails again.
+    async fn failure_of(&self, block_hash: B256, chunk: &[Call]) -> Result<Option<NodeError>, NodeError> {
+        match self.aggregate(block_hash, chunk).await? {
+            Aggregate::Failed(error) => Ok(Some(error)),
+            Aggregate::Answered(_) => {
+                self.note_answer(chunk);
+                Ok(None)
+            }
+            Aggregate::NoContract => Ok(None),
+        }
     }
 
     async fn aggregate(&self, block_hash: B256, calls: &[Call]) -> Result<Aggregate, NodeError> {
@@ -231,19 +267,27 @@ impl Node {
 
     /// Makes one call; a call of the lens that needs too much gas over fewer words.
     async fn read_one(&self, block_hash: B256, call: &Call) -> Result<Answer, NodeError> {
-        let mut call = call.clone();
+        let (mut call, mut is_narrowed) = (call.clone(), false);
         loop {
             match self.call(block_hash, &call).await {
-                Ok(bytes) => return Ok(Some(bytes)),
+                Ok(bytes) => {
+                    if !is_narrowed {
+                        // A limit of one call, or of its gas, grows by this.
+                        self.note_answer(std::slice::from_ref(&call));
+                    }
+                    return Ok(Some(bytes));
+                }
                 Err(error) if error.is_rate_limit() => return Err(error),
                 Err(error @ NodeError::Rpc { .. }) if is_lens(&call) && error.is_out_of_gas() => {
                     let narrow = self.narrowed(&call, &error);
                     if narrow == call {
                         return Ok(None);
                     }
-                    call = narrow;
+                    (call, is_narrowed) = (narrow, true);
                 }
-                Err(NodeError::Rpc { .. } | NodeError::Unsupported { .. }) => return Ok(None),
+                Err(NodeError::Unsupported { .. }) => return Ok(None),
+                Err(error) if error.is_ended_by_evm() => return Ok(None),
+                Err(NodeError::Rpc { .. }) => return Ok(self.settle(block_hash, vec![call]).await?.pop().flatten()),
                 Err(error) => return Err(error),
             }
         }
@@ -256,13 +300,80 @@ impl Node {
     }
 
     async fn read_batch(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Answer>, NodeError> {
+        let results = match self.make(block_hash, calls).await {
+            Err(NodeError::Unsupported { .. }) => return Ok(vec![None; calls.len()]),
+            results => results?,
+        };
+        let is_doubtful = |result: &Result<Bytes, NodeError>| result.as_ref().is_err_and(|e| !e.is_ended_by_evm());
+        let doubtful: Vec<Call> = calls
+            .iter()
+            .zip(&results)
+            .filter(|(_, result)| is_doubtful(result))
+            .map(|(call, _)| call.clone())
+            .collect();
+        if doubtful.is_empty() {
+            return Ok(results.into_iter().map(Result::ok).collect());
+        }
+        let mut settled = self.settle(block_hash, doubtful).await?.into_iter();
+        let answer = |result| if is_doubtful(&result) { settled.next().flatten() } else { result.ok() };
+        Ok(results.into_iter().map(answer).collect())
+    }
+
+    /// Makes calls in one message, each with its own result.
+    async fn make(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Result<Bytes, NodeError>>, NodeError> {
         let needs_lens = calls.iter().any(is_lens);
         let requests: Vec<Request> = calls.iter().map(|call| request(block_hash, call, is_lens(call))).collect();
         let requests = requests.as_slice();
-        match self.ask(class(needs_lens), |member| member.calls(block_hash, requests, needs_lens)).await {
-            Err(NodeError::Unsupported { .. }) => Ok(vec![None; calls.len()]),
-            answered => answered,
+        self.ask(class(needs_lens), |member| member.calls(block_hash, requests, needs_lens)).await
+    }
+
+    /// Makes calls in one message as [`Self::make`] does; a node that fails at the first or the last is at fault.
+    async fn make_between(&self, block_hash: B256, calls: &[Call]) -> Result<Vec<Result<Bytes, NodeError>>, NodeError> {
+        let needs_lens = calls.iter().any(is_lens);
+        let requests: Vec<Request> = calls.iter().map(|call| request(block_hash, call, is_lens(call))).collect();
+        let requests = requests.as_slice();
+        let asked = self.ask(class(needs_lens), |member| async move {
+            let results = member.calls(block_hash, requests, needs_lens).await?;
+            let error = |result: Option<&Result<Bytes, NodeError>>| result?.as_ref().err().cloned();
+            let failed = error(results.first()).or_else(|| error(results.last()));
+            match failed {
+                Some(error) if is_answer(&error) => {
+                    Err(NodeError::Malformed { method: "eth_call", why: format!("an easy call failed: {error}") })
+                }
+                Some(error) => Err(error),
+                None => Ok(results),
+            }
+        });
+        asked.await
+    }
+
+    /// Makes calls again whose errors are not the EVM's, between two calls that every node answers. If these fail the
+    /// node is at fault, and so is the read. A call that fails in each of [`ROUNDS`] counts as failed: besu answers an
+    /// exceptional halt with its word for any internal error, and others a call that takes too long.
+    async fn settle(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Answer>, NodeError> {
+        let mut answers: Vec<Answer> = vec![None; calls.len()];
+        let mut open: Vec<(usize, Call)> = calls.into_iter().enumerate().collect();
+        for _ in 0..ROUNDS {
+            let again = open.iter().map(|(_, call)| call.clone());
+            let asked: Vec<Call> = std::iter::once(easy()).chain(again).chain([easy()]).collect();
+            let results = self.make_between(block_hash, &asked).await?;
+            let mut still = Vec::new();
+            for ((place, call), result) in open.into_iter().zip(results.into_iter().skip(1)) {
+                match result {
+                    Ok(answer) => answers[place] = Some(answer),
+                    Err(error) if error.is_ended_by_evm() => {}
+                    Err(error) => still.push((place, call, error)),
+                }
+            }
+            if let Some((_, call, error)) = still.first() {
+                tracing::debug!(to = %call.to, %error, calls = still.len(), "calls fail while others are answered");
+            }
+            open = still.into_iter().map(|(place, call, _)| (place, call)).collect();
+            if open.is_empty() {
+                break;
+            }
         }
+        Ok(answers)
     }
 
     /// Uses the limits of the node that is asked first.
@@ -290,9 +401,11 @@ impl Node {
                 0 => (&mut limits.calls, chunk.len() as u64, None),
                 gas => (&mut limits.lens_gas, gas, stated_gas(error)),
             };
-            if size.refused(asked, stated) {
-                let (node, most) = (member.name.as_str(), size.now());
+            let (node, were_few) = (member.name.as_str(), size.is_few());
+            if size.refused(asked, stated, error.speaks_of_size()) {
+                let most = size.now();
                 tracing::info!(node, %error, asked, most, "the node limits calls: aggregates are smaller from now on");
+                warn_if_few(node, size, were_few, "calls in an aggregate", error);
             }
         });
     }
@@ -301,7 +414,7 @@ impl Node {
     fn narrowed(&self, call: &Call, error: &NodeError) -> Call {
         let asked = lens::gas_units(call);
         let gas = self.with_limits(|_, limits| {
-            limits.lens_gas.refused(asked, stated_gas(error));
+            limits.lens_gas.refused(asked, stated_gas(error), true);
             limits.lens_gas.now().min(asked / 2)
         });
         lens::within(call.clone(), gas.unwrap_or(asked))

@@ -28,12 +28,18 @@ pub(super) struct Size {
     patience: u32,
     /// Whether the newest answer at the full size did not change it.
     steady: bool,
+    /// Whether the refusal that set it spoke of a size.
+    told: bool,
 }
+
+/// Size below which a limit makes everything slow.
+const FEW: u64 = 10;
 
 impl Size {
     /// A size that starts at `first` and grows up to `most`.
     pub(super) const fn new(first: u64, most: u64) -> Self {
-        Self { now: first, most, refused: None, before: None, answers: 0, patience: PATIENCE, steady: false }
+        let (refused, before, patience) = (None, None, PATIENCE);
+        Self { now: first, most, refused, before, answers: 0, patience, steady: false, told: false }
     }
 
     /// Returns the size to ask for now.
@@ -46,9 +52,20 @@ impl Size {
         self.steady
     }
 
-    /// Returns the limit to store; `None` if nothing was refused.
+    /// Returns whether a size was refused.
+    pub(super) const fn is_limited(&self) -> bool {
+        self.refused.is_some()
+    }
+
+    /// Returns whether it is so small that everything takes long.
+    pub(super) const fn is_few(&self) -> bool {
+        self.now < FEW
+    }
+
+    /// Returns the limit to store; `None` if nothing was refused, or if the refusal did not speak of a size: it may
+    /// have been a failure.
     pub(super) fn found(&self) -> Option<Limit> {
-        let found = self.before.or_else(|| Some((self.now, self.refused?)));
+        let found = self.before.or_else(|| Some((self.now, self.refused?))).filter(|_| self.told);
         found.map(|(accepted, refused)| Limit { accepted, refused })
     }
 
@@ -56,7 +73,7 @@ impl Size {
     pub(super) fn recall(&mut self, Limit { accepted, refused }: Limit) {
         if (1..self.most).contains(&accepted) && accepted < refused {
             (self.now, self.refused) = (accepted, Some(refused));
-            (self.patience, self.steady) = (PATIENCE_STATED, true);
+            (self.patience, self.steady, self.told) = (PATIENCE_STATED, true, true);
         }
     }
 
@@ -92,9 +109,9 @@ impl Size {
         }
     }
 
-    /// Notes that a request of some size was refused; `stated` is the limit in the refusal. Returns whether that is
-    /// news.
-    pub(super) fn refused(&mut self, size: u64, stated: Option<u64>) -> bool {
+    /// Notes that a request of some size was refused; `stated` is the limit in the refusal, and `told` whether it speaks
+    /// of a size at all. Returns whether that is news.
+    pub(super) fn refused(&mut self, size: u64, stated: Option<u64>, told: bool) -> bool {
         if size > self.now {
             // Sent before the limit was known.
             return false;
@@ -109,6 +126,7 @@ impl Size {
         if stated.is_some() {
             self.patience = self.patience.max(PATIENCE_STATED);
         }
+        self.told = told;
         self.refused = Some(stated.map_or(size, |stated| stated + 1));
         self.now = stated.unwrap_or(size / 2).max(1);
         true
@@ -128,7 +146,7 @@ mod tests {
         for _ in 0..times {
             let asked = size.now();
             if asked > limit {
-                size.refused(asked, tells.then_some(limit));
+                size.refused(asked, tells.then_some(limit), true);
                 refusals += 1;
             } else {
                 size.answered(asked, true);
@@ -160,16 +178,35 @@ mod tests {
     #[test]
     fn a_single_one_that_is_refused_stays_one() {
         let mut size = Size::new(1, 100);
-        assert!(size.refused(1, None));
+        assert!(size.refused(1, None, true));
         assert_eq!(size.now(), 1);
     }
 
     #[test]
     fn many_refusals_of_one_size_count_once() {
         let mut size = Size::new(800, 1_000);
-        assert!(size.refused(800, None));
-        (0..7).for_each(|_| assert!(!size.refused(800, None)));
+        assert!(size.refused(800, None, true));
+        (0..7).for_each(|_| assert!(!size.refused(800, None, true)));
         assert_eq!(size.now(), 400);
+    }
+
+    #[test]
+    fn from_one_it_grows_again_when_single_ones_are_answered() {
+        let mut size = Size::new(1_000, 1_000);
+        while size.now() > 1 {
+            size.refused(size.now(), None, false);
+        }
+        ask(&mut size, 1_000, 100, false);
+        assert_eq!(size.now(), 1_000);
+    }
+
+    #[test]
+    fn a_limit_that_no_refusal_spoke_of_is_not_stored() {
+        let mut size = Size::new(1_000, 1_000);
+        size.refused(1_000, None, false);
+        assert_eq!((size.now(), size.found()), (500, None));
+        size.refused(500, None, true);
+        assert_eq!(size.found(), Some(Limit { accepted: 250, refused: 500 }));
     }
 
     #[test]

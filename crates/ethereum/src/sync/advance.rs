@@ -23,8 +23,11 @@ const LONGEST_WHILE_FILLING: Duration = Duration::from_secs(2);
 /// Waiting pools above which a market counts as being filled.
 const FILLING: usize = 20_000;
 
+/// Blocks after which pools that could not be read are read again: about six hours.
+const UNREAD_AGAIN_BLOCKS: u64 = 1_800;
+
 /// Blocks whose logs are asked for in one message when catching up.
-const BLOCKS_PER_MESSAGE: usize = 16;
+pub(super) const BLOCKS_PER_MESSAGE: usize = 16;
 
 impl Synchronizer {
     /// Applies consecutive blocks, the first of which follows the tip.
@@ -40,6 +43,9 @@ impl Synchronizer {
 
     async fn advance(&mut self, block: &Block, news: &BlockLogs) -> Result<(), FollowError> {
         let Some(base) = self.tip().cloned() else { return Ok(()) };
+        if block.number.is_multiple_of(UNREAD_AGAIN_BLOCKS) {
+            self.await_unread();
+        }
         let just_read = self.history.read_at_tip();
         let change = apply_logs(&self.catalog, &base, &just_read, news.logs.iter().map(|placed| &placed.log));
         let announced = change.announced.iter().map(|pool| pool.key);
@@ -92,21 +98,38 @@ impl Synchronizer {
         pool.id.is_some() || !self.config.rules.still_refuse(known, reason, own)
     }
 
-    /// Reads on in a list that is due, and adds some of the waiting pools to the tip's market.
+    /// Reads on in a list that is due.
+    pub(crate) async fn read_due_list(&mut self) -> Result<(), FollowError> {
+        let Some(block) = self.tip().map(|tip| *tip.block()) else { return Ok(()) };
+        if let Some(keeper) = self.known.lists.due().first().copied() {
+            self.read_lists([keeper], block.number, block.hash).await?;
+        }
+        Ok(())
+    }
+
+    /// Adds some of the waiting pools to the tip's market. Dropped before it returns, it leaves the market as it was and
+    /// the pools waiting.
     pub(crate) async fn read_waiting(&mut self) -> Result<(), FollowError> {
         let Some(base) = self.tip().cloned() else { return Ok(()) };
-        if let Some(keeper) = self.known.lists.due().first().copied().filter(|_| !self.unpublished) {
-            self.read_lists([keeper], base.block().number, base.block().hash).await?;
-        }
         let started = Instant::now();
         let read: BTreeSet<PoolKey> = self.pending.iter().take(self.between_blocks).copied().collect();
         let known = Base { market: &base, polled: &BTreeSet::new() };
         let joined = self.join_with_retry(&read, &base, Some(known), base.block().hash).await?;
         let market = self.build_market(&base, *base.block(), Vec::new(), joined)?;
-        let longest = if self.pending.len() > FILLING { LONGEST_WHILE_FILLING } else { LONGEST_BETWEEN_BLOCKS };
-        self.between_blocks = next_between_blocks(self.between_blocks, started.elapsed(), longest);
+        self.between_blocks =
+            next_between_blocks(self.between_blocks, started.elapsed(), self.longest_between_blocks());
         self.history.push(market, read);
         Ok(())
+    }
+
+    /// Returns the time that a read between two blocks is meant to take at most.
+    pub(crate) fn longest_between_blocks(&self) -> Duration {
+        if self.pending.len() > FILLING { LONGEST_WHILE_FILLING } else { LONGEST_BETWEEN_BLOCKS }
+    }
+
+    /// Reads fewer pools at a time between two blocks, after a read for which a block did not wait.
+    pub(crate) fn read_fewer_between_blocks(&mut self, took: Duration) {
+        self.between_blocks = next_between_blocks(self.between_blocks, took, self.longest_between_blocks());
     }
 }
 

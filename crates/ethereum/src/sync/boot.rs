@@ -12,7 +12,7 @@ use super::{
     synchronizer::Synchronizer,
 };
 use crate::{
-    FeeData, FollowError, Phase,
+    FeeData, FollowError, NodeError, Phase,
     scan::Scan,
     spans::{Segment, Spans},
 };
@@ -71,7 +71,9 @@ impl Synchronizer {
     /// Returns the configured snapshot, if the chain has its block.
     async fn usable_snapshot(&self) -> Result<Option<Arc<Snapshot>>, FollowError> {
         let Some(snapshot) = self.config.snapshot.clone() else { return Ok(None) };
-        let same = self.is_canonical(&snapshot.block).await?;
+        let Some(same) = self.is_canonical(&snapshot.block).await? else {
+            return Err(NodeError::UnknownBlock { hash: snapshot.block.hash }.into());
+        };
         if !same {
             tracing::warn!(
                 "the snapshot is of another chain and is not used: the chain is searched from the beginning"
@@ -156,16 +158,24 @@ impl Synchronizer {
         Ok(())
     }
 
-    /// Returns the highest block with a kept hash that the node's chain still has.
+    /// Returns the highest block with a kept hash that the node's chain still has; `None` if it has other blocks at
+    /// every such height. A height that it has not reached says nothing.
     pub(super) async fn common_anchor(&self, height: u64) -> Result<Option<u64>, FollowError> {
+        let mut has_others = false;
         for anchors in self.history.anchors_up_to(height).chunks(ANCHORS_PER_MESSAGE) {
-            let blocks = self.node.blocks_at(anchors.iter().map(|(number, _)| *number)).await?;
+            // Ascending, because the list ends at the first height that the chain has not reached.
+            let blocks = self.node.blocks_at(anchors.iter().rev().map(|(number, _)| *number)).await?;
             let same = |((number, hash), block): (&(u64, B256), &Block)| (*hash == block.hash).then_some(*number);
-            if let Some(common) = anchors.iter().zip(&blocks).find_map(same) {
+            if let Some(common) = anchors.iter().rev().zip(&blocks).rev().find_map(same) {
                 return Ok(Some(common));
             }
+            has_others |= !blocks.is_empty();
         }
-        Ok(None)
+        let tip = self.tip().map(|tip| *tip.block()).filter(|tip| !has_others && !self.is_local(tip.number));
+        match tip {
+            Some(tip) => Err(NodeError::UnknownBlock { hash: tip.hash }.into()),
+            None => Ok(None),
+        }
     }
 
     /// Waits for the next part of the background scan; for ever if there is none.

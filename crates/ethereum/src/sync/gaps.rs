@@ -40,7 +40,7 @@ impl Synchronizer {
         self.report_history_from(first);
     }
 
-    fn report_history_from(&self, first: u64) {
+    pub(super) fn report_history_from(&self, first: u64) {
         self.status.send_modify(|status| status.history_from = status.history_from.max(Some(first)));
     }
 }

@@ -13,11 +13,15 @@ use braid_protocols::{DecodeError, Discovered, Pool, pool::MAX_COINS};
 use super::{grow::address, synchronizer::Synchronizer};
 use crate::{
     FollowError,
+    known::NO_DECIMALS,
     metadata::read_tokens,
     proof::{Proof, announced_in, by_factories},
     rules::denied,
     state::{Base, read_states},
 };
+
+/// Pools of a market that a block may make unreadable without a warning.
+const FEW_UNREAD: usize = 3;
 
 /// Pools that were read at one block, and pools that are excluded.
 pub(super) struct Joined {
@@ -186,6 +190,13 @@ impl Synchronizer {
         joined: Joined,
     ) -> Result<Arc<Market>, FollowError> {
         let dropped: Vec<PoolKey> = joined.excluded().filter(|pool| base.pool_id(*pool).is_some()).collect();
+        let mut unread = joined.unread.iter().filter(|(pool, _)| dropped.contains(pool)).peekable();
+        if let Some((_, error)) = unread.peek().copied() {
+            let (number, pools) = (block.number, unread.count());
+            if pools > FEW_UNREAD {
+                tracing::warn!(number, pools, %error, "many pools could not be read at once: they leave the market, and are read again later");
+            }
+        }
         let trimmed = if dropped.is_empty() { None } else { Some(base.without(&dropped)) };
         let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.key));
         let read: Vec<PoolKey> = joined.pools.iter().map(|pool| pool.key).collect();
@@ -213,6 +224,12 @@ impl Synchronizer {
         Ok(Arc::new(market))
     }
 
+    /// Adds pools that were excluded because they could not be read to those that wait to be read: the node may have
+    /// been at fault.
+    pub(super) fn await_unread(&mut self) {
+        self.pending.extend(self.known.unread());
+    }
+
     /// Adds known pools that a market lacks to those that wait to be read.
     pub(super) fn await_missing(&mut self, market: &Market) {
         self.pending.retain(|pool| self.known.get(*pool).is_some());
@@ -224,6 +241,9 @@ impl Synchronizer {
 fn invalid_coins(pool: &Discovered) -> Option<String> {
     if pool.coins.len() > MAX_COINS {
         return Some(format!("it has {} coins", pool.coins.len()));
+    }
+    if let Some(coin) = pool.product.refused_share_token(&pool.coins) {
+        return Some(format!("transfers of {coin} may deliver less than their amount, which the pool refuses"));
     }
     let name = |coin: &Address| if is_native_ether(*coin) { NATIVE_ETHER } else { *coin };
     let distinct = pool.coins.iter().map(name).collect::<BTreeSet<_>>().len();
@@ -239,7 +259,7 @@ fn coins_of(
     let missing = |coin: &&Address| tokens.id(**coin).is_none();
     let new: Vec<Address> = pool.coins.iter().filter(missing).copied().collect();
     if let Some(coin) = new.iter().find(|coin| !read.contains_key(*coin)) {
-        return Err(format!("token {coin} has no usable decimals"));
+        return Err(format!("token {coin} {NO_DECIMALS}"));
     }
     if !new.is_empty() {
         let table = Arc::make_mut(tokens);

@@ -7,6 +7,7 @@ mod gaps;
 mod grow;
 mod join;
 mod journal;
+mod missed;
 mod named;
 mod reorganise;
 mod resume;

@@ -1,18 +1,28 @@
 //! Handles heads that do not follow our tip: missed blocks, replaced blocks, a head that went backwards.
 
-use std::{collections::BTreeSet, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
 
 use braid_market::Market;
 use braid_primitives::{B256, Block, PoolKey};
 
-use super::{advance::polled, synchronizer::Synchronizer};
-use crate::{CatchUp, FollowError, Phase, apply::Listeners, scan::Scan, spans::Segment};
+use super::{
+    advance::polled,
+    missed::{BLOCKS_ALONE, News},
+    synchronizer::Synchronizer,
+};
+use crate::{CatchUp, FollowError, NodeError, Phase, apply::Listeners, scan::Scan, spans::Segment};
 
 /// Most missed blocks whose logs are searched for changed pools. Beyond, reading every pool costs the node less.
 const CATCH_UP_MOST_BLOCKS: u64 = 1_024;
 
 /// Blocks of kept markets that are compared with the node in one message.
 const KEPT_PER_MESSAGE: usize = 16;
+
+/// Time for which a node may be behind our tip before the market goes back to a kept one of its head.
+const TIME_TO_GET_THERE: Duration = Duration::from_secs(30);
 
 impl Synchronizer {
     /// Brings the market from `tip` to the node's head; returns whether it changed.
@@ -21,9 +31,15 @@ impl Synchronizer {
         if head.hash == tip.hash {
             return Ok(false);
         }
-        if head.number < tip.number && self.is_canonical(&tip).await? {
-            // The node went backwards on the same chain: our block is still canonical.
-            return Ok(false);
+        if head.number < tip.number {
+            match self.is_canonical(&tip).await? {
+                // The node went backwards on the same chain: our block is still canonical.
+                Some(true) => return Ok(false),
+                None if self.may_get_there(&tip, &head).await? => {
+                    return Err(FollowError::Behind { blocks: tip.number - head.number, head: head.number });
+                }
+                _ => {}
+            }
         }
         if self.history.contains(head.hash) {
             self.roll_back_to(head.hash, &tip);
@@ -51,19 +67,39 @@ impl Synchronizer {
         Ok(true)
     }
 
+    /// Returns whether a node whose head is below our tip is only behind: no block of it at a known height is another
+    /// one. A local chain is set back on purpose. So may be a fork of mainnet, and a head whose market is kept costs
+    /// nothing to go back to: that is done once the node has had its time.
+    async fn may_get_there(&mut self, tip: &Block, head: &Block) -> Result<bool, FollowError> {
+        let since = *self.behind_since.get_or_insert_with(Instant::now);
+        let is_set_back = self.history.contains(head.hash) && since.elapsed() > TIME_TO_GET_THERE;
+        if self.is_local(tip.number) || is_set_back {
+            return Ok(false);
+        }
+        let Some((number, hash)) = self.history.anchors_up_to(head.number).first().copied() else { return Ok(true) };
+        if number == head.number {
+            return Ok(hash == head.hash);
+        }
+        Ok(self.node.block_at(number).await?.is_none_or(|block| block.hash == hash))
+    }
+
     /// Returns the most blocks that are applied one by one rather than caught up with at once.
     fn most_single_blocks(&self) -> u64 {
         (self.config.reorganisation_depth as u64).saturating_mul(2)
     }
 
-    /// Applies the blocks from the tip to a head one by one. Returns false, and changes nothing, if the head does not
-    /// descend from the tip.
+    /// Applies the blocks from the tip to a head one by one, or as many of them as the node has: of several nodes at
+    /// one address, one may not have reached the head of another. Returns false, and changes nothing, if the head does
+    /// not descend from the tip.
     async fn apply_path(&mut self, tip: &Block, head: &Block) -> Result<bool, FollowError> {
         let path = self.node.blocks_at(tip.number..=head.number).await?;
         check_path(&path, head)?;
         let Some((_, next)) = path.split_first().filter(|(first, _)| first.hash == tip.hash) else {
             return Ok(false);
         };
+        if next.is_empty() {
+            return Err(NodeError::UnknownBlock { hash: head.hash }.into());
+        }
         self.advance_all(next).await?;
         Ok(true)
     }
@@ -73,6 +109,10 @@ impl Synchronizer {
     async fn newest_kept(&self, height: u64) -> Result<Option<Block>, FollowError> {
         for kept in self.history.blocks_up_to(height).chunks(KEPT_PER_MESSAGE) {
             let now = self.node.blocks_at(kept.iter().rev().map(|block| block.number)).await?;
+            if let Some(missing) = kept.iter().rev().nth(now.len()) {
+                // The node reported a head above this block, and now does not have it: it was not replaced.
+                return Err(NodeError::UnknownBlock { hash: missing.hash }.into());
+            }
             if let Some(same) = kept.iter().find(|block| now.iter().any(|other| other.hash == block.hash)) {
                 return Ok(Some(*same));
             }
@@ -105,7 +145,8 @@ impl Synchronizer {
     pub(super) async fn restart(&mut self, head: Block) -> Result<(), FollowError> {
         self.node.check_chain().await?;
         let Some(common) = self.common_anchor(head.number).await? else {
-            tracing::warn!(number = head.number, "no known block is part of the node's chain: starting over");
+            tracing::warn!(number = head.number, "the node has another block at every known height: starting over");
+            self.copy_stored_market().await;
             return self.start(head).await;
         };
         tracing::warn!(
@@ -150,18 +191,27 @@ impl Synchronizer {
         let mut everything = blocks > CATCH_UP_MOST_BLOCKS;
         let filter = if everything { self.catalog.announcements() } else { self.catalog.block() };
         touched.extend(polled(base));
-        let listeners = Listeners::of(base);
-        let segment = Segment { from: from.saturating_add(1), to: head.number, filter: filter.clone() };
+        let news = News { base, listeners: Listeners::of(base) };
+        let first = from.saturating_add(1);
+        let mut first_alone = head.number.saturating_sub(BLOCKS_ALONE - 1).max(first);
+        let segment = Segment { from: first, to: first_alone.saturating_sub(1), filter: filter.clone() };
         let mut scan = Scan::new(&self.node, vec![segment]);
+        let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
         while let Some(part) = scan.next().await? {
             everything |= part.pruned;
-            touched.extend(self.learn(&part.logs));
-            let named = |log| self.catalog.ids_named(log).chain([log.address.into()]);
-            let named = part.logs.iter().flat_map(|log| named(&log.log));
-            touched.extend(named.filter(|pool| self.known.get(*pool).is_some()));
-            let heard = part.logs.iter().flat_map(|log| listeners.of_log(base, &log.log));
-            touched.extend(heard.filter_map(|id| base.pool(id)).map(|pool| pool.key));
+            touched.extend(self.touched_by(&news, &part.logs));
+            part.logs.iter().for_each(|log| *counts.entry(log.block_number).or_default() += 1);
         }
+        let range = first..first_alone;
+        let is_whole = if everything {
+            self.are_ranges_whole(&range, head).await?
+        } else {
+            self.is_whole(&range, &counts, head).await?
+        };
+        if !is_whole {
+            first_alone = self.distrust_ranges(&range, everything);
+        }
+        self.read_alone(first_alone, head, &news, &mut touched).await?;
         self.set_lists_due();
         touched.extend(self.read_due_lists(head.number, head.hash).await?);
         if everything {
@@ -184,10 +234,10 @@ impl Synchronizer {
     }
 }
 
-/// Checks that blocks are a chain that ends at the head.
+/// Checks that blocks are a chain that ends at the head, or below it where the node has not reached it.
 fn check_path(path: &[Block], head: &Block) -> Result<(), FollowError> {
     let linked = path.is_sorted_by(|parent, child| parent.hash == child.parent_hash);
-    if linked && path.last().is_some_and(|last| last.hash == head.hash) {
+    if linked && path.last().is_some_and(|last| last.hash == head.hash || last.number < head.number) {
         return Ok(());
     }
     Err(FollowError::Replaced { number: head.number, hash: head.hash })

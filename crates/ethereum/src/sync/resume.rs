@@ -50,6 +50,7 @@ impl Synchronizer {
             self.history.remember(entry.number, entry.hash);
         }
         self.pending = self.known.missing_from(&market).collect();
+        self.await_unread();
         tracing::info!(
             number = block.number, hash = %block.hash, pools = market.pools().len(), known = self.known.len(),
             blocks_to_search = self.spans.blocks_left(), "starting from the stored market"
@@ -61,6 +62,22 @@ impl Synchronizer {
             self.background = Some(Background::spawn(self.node.clone(), self.spans.segments()));
         } else {
             self.check_history();
+        }
+    }
+
+    /// Keeps a copy of the stored market of an earlier run, before the market of another chain takes its place.
+    pub(super) async fn copy_stored_market(&self) {
+        let Some(store) = self.store.clone().filter(|_| self.unpublished) else { return };
+        let copied = tokio::task::spawn_blocking(move || {
+            // Nothing is recorded meanwhile, so the file does not change while it is copied.
+            store.flush().map_err(std::io::Error::other)?;
+            let mut copy = store.path().as_os_str().to_owned();
+            copy.push(".replaced");
+            std::fs::copy(store.path(), &copy).map(|_| copy)
+        });
+        match copied.await.map_err(std::io::Error::other).flatten() {
+            Ok(copy) => tracing::warn!(?copy, "the stored market is of another chain: a copy of it is kept"),
+            Err(error) => tracing::warn!(%error, "the stored market is of another chain, and cannot be copied"),
         }
     }
 

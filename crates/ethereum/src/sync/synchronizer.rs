@@ -1,6 +1,6 @@
 //! The synchroniser: what it knows of pools, blocks and markets, and the step from one head to the next.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
 use braid_market::Market;
 use braid_primitives::{Block, PoolKey};
@@ -40,6 +40,8 @@ pub(crate) struct Synchronizer {
     pub(super) unpublished: bool,
     /// Lowest height rolled back to since the last change was stored.
     rolled_back_to: Option<u64>,
+    /// Since when the node has been behind the tip, while it is.
+    pub(super) behind_since: Option<Instant>,
 }
 
 impl Synchronizer {
@@ -60,6 +62,7 @@ impl Synchronizer {
             journal: None,
             unpublished: false,
             rolled_back_to: None,
+            behind_since: None,
             node,
             config,
             status,
@@ -110,11 +113,9 @@ impl Synchronizer {
         self.pending.len() + self.known.lists.due().len()
     }
 
-    /// Returns whether pools or lists wait to be read between two blocks. Lists are read only after the tip was
-    /// published.
+    /// Returns whether pools or lists wait to be read between two blocks: not before the tip was published.
     pub(crate) fn has_pending(&self) -> bool {
-        let lists = !self.unpublished && !self.known.lists.due().is_empty();
-        (!self.pending.is_empty() || lists) && self.tip().is_some()
+        !self.unpublished && self.waiting() > 0 && self.tip().is_some()
     }
 
     /// Makes pools of the market wait to be read again.
@@ -135,6 +136,7 @@ impl Synchronizer {
     /// [`FollowError`]; the market is then of some block before the head, and the next call goes on from it.
     pub(crate) async fn follow(&mut self, head: Block) -> Result<bool, FollowError> {
         let moved = self.go_to(head).await?;
+        self.behind_since = None;
         if self.unpublished
             && self.fees.is_none()
             && let Some(tip) = self.tip().map(|tip| *tip.block())
@@ -164,14 +166,19 @@ impl Synchronizer {
         self.status.send_modify(|status| status.phase = phase);
     }
 
-    /// Returns whether the node's chain has a block.
-    pub(super) async fn is_canonical(&self, block: &Block) -> Result<bool, FollowError> {
-        Ok(self.node.block_at(block.number).await?.is_some_and(|now| now.hash == block.hash))
+    /// Returns whether the chain is so short that it is a local one: its blocks and its clock are as its user sets them.
+    pub(crate) const fn is_local(&self, height: u64) -> bool {
+        self.catalog.is_short(height)
+    }
+
+    /// Returns whether the node's chain has a block; `None` if the chain has not reached its height.
+    pub(super) async fn is_canonical(&self, block: &Block) -> Result<Option<bool>, FollowError> {
+        Ok(self.node.block_at(block.number).await?.map(|now| now.hash == block.hash))
     }
 
     /// Checks that the node's chain has a block.
     pub(super) async fn check_canonical(&self, block: &Block) -> Result<(), FollowError> {
-        if self.is_canonical(block).await? {
+        if self.is_canonical(block).await? == Some(true) {
             return Ok(());
         }
         Err(FollowError::Replaced { number: block.number, hash: block.hash })

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::print_stdout)]
 
 mod acts;
+mod behind;
 mod buffers;
 mod faults;
 mod floods;
 mod following;
+mod hiccups;
 mod lending;
 mod lists;
 mod nodes;

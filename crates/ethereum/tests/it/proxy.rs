@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use alloy::transports::http::reqwest::Client;
+use alloy::{primitives::B256, transports::http::reqwest::Client};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -46,6 +46,12 @@ pub(crate) enum Fault {
     LogRange(u64),
     /// Allows only two arguments for `eth_call`, so no state override.
     NoOverride,
+    /// Answers every `eth_call` with an error of its own.
+    NoCalls,
+    /// Does so for this many messages.
+    NoCallsFor(u64),
+    /// Says of every `eth_call` that fails no more than that it failed.
+    BluntCalls,
     /// Closes the connection in the middle of the answer to a batch. Single requests pass.
     CutBatch,
     /// Delays answers by this many milliseconds.
@@ -56,6 +62,10 @@ pub(crate) enum Fault {
     Fork,
     /// Removes all logs of blocks.
     NoLogs,
+    /// Removes all logs of ranges of blocks. Those of single blocks pass.
+    NoRangeLogs,
+    /// Never answers calls at this block.
+    NoCallsAt(B256),
     /// Removes the last log of a block with several.
     FewerLogs,
     /// Returns logs only for requests that name the contracts.
@@ -107,7 +117,7 @@ impl Proxy {
         *self.fault.lock().unwrap() = fault;
     }
 
-    /// Returns the number of messages that were refused because of a limit.
+    /// Returns the number of messages that were refused because of a limit, or never answered because of their block.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
@@ -133,12 +143,16 @@ async fn serve(
     let body = read_body(&mut stream).await?;
     let request: Value = serde_json::from_slice(&body).ok()?;
     let shared = fault;
-    let fault = *shared.lock().unwrap();
+    let fault = take(&request, &mut shared.lock().unwrap());
     let number = asked.fetch_add(1, Ordering::Relaxed) + 1;
     let (status, body) = match fault {
         Fault::Refuse => return None,
         Fault::Lose(each) if number.is_multiple_of(each) => return None,
         Fault::Silence => std::future::pending().await,
+        Fault::NoCallsAt(block) if calls_at(&request, block) => {
+            refused.fetch_add(1, Ordering::Relaxed);
+            std::future::pending().await
+        }
         Fault::Status(status) => (status, String::new()),
         Fault::Garbage => (200, "<html>come back later</html>".into()),
         Fault::Body(most) if body.len() > most => {
@@ -233,10 +247,13 @@ fn cap_gas(request: &mut Value, most: u64) {
 fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
     let error = json!({ "code": -32005, "message": "query returned more than 10000 results" });
     for (request, answer) in pairs(request, &mut answer) {
-        let fail = |answer: &mut Value| {
+        let fail_with = |answer: &mut Value, error: Value| {
             answer.as_object_mut().unwrap().remove("result");
-            answer["error"] = error.clone();
+            answer["error"] = error;
         };
+        let fail = |answer: &mut Value| fail_with(answer, error.clone());
+        let is_call = request["method"] == "eth_call";
+        let failed = || json!({ "code": -32603, "message": "Internal error" });
         match fault {
             Fault::WrongId => answer["id"] = json!(answer["id"].as_u64().unwrap() + 1_000_000),
             Fault::NullBlocks if request["method"] == "eth_getBlockByNumber" => answer["result"] = Value::Null,
@@ -247,6 +264,7 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
                 answer["result"]["hash"] = answer["result"]["parentHash"].clone();
             }
             Fault::NoLogs if request["method"] == "eth_getLogs" => answer["result"] = json!([]),
+            Fault::NoRangeLogs if range(request).is_some() => answer["result"] = json!([]),
             Fault::FewerLogs if request["method"] == "eth_getLogs" => {
                 if let Some(logs) = answer["result"].as_array_mut().filter(|logs| logs.len() > 1) {
                     logs.pop();
@@ -259,7 +277,11 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
                 answer.as_object_mut().unwrap().remove("result");
                 answer["error"] = json!({ "code": -32701, "message": "please specify an address in your request" });
             }
-            Fault::NoOverride if request["params"].as_array().is_some_and(|params| params.len() > 2) => fail(answer),
+            Fault::NoOverride if request["params"].as_array().is_some_and(|params| params.len() > 2) => {
+                fail_with(answer, json!({ "code": -32602, "message": "too many arguments, want at most 2" }));
+            }
+            Fault::NoCalls if is_call => fail_with(answer, failed()),
+            Fault::BluntCalls if is_call && answer.get("error").is_some() => fail_with(answer, failed()),
             _ => {}
         }
     }
@@ -306,6 +328,24 @@ fn pairs<'a>(request: &'a Value, answer: &'a mut Value) -> Vec<(&'a Value, &'a m
         (Value::Array(requests), Value::Array(answers)) => requests.iter().zip(answers).collect(),
         (request, answer) => vec![(request, answer)],
     }
+}
+
+/// Returns the fault for a message. One for some messages counts them.
+fn take(request: &Value, fault: &mut Fault) -> Fault {
+    match *fault {
+        Fault::NoCallsFor(messages) if request.to_string().contains("eth_call") => {
+            *fault = if messages > 1 { Fault::NoCallsFor(messages - 1) } else { Fault::None };
+            Fault::NoCalls
+        }
+        Fault::NoCallsFor(_) => Fault::None,
+        fault => fault,
+    }
+}
+
+/// Returns whether a message has a call at a block.
+fn calls_at(request: &Value, block: B256) -> bool {
+    let text = request.to_string();
+    text.contains("eth_call") && text.contains(&block.to_string())
 }
 
 /// Returns the number of blocks in a request for logs.

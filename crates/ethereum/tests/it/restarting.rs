@@ -220,9 +220,13 @@ async fn a_stored_market_of_another_chain_is_given_up() {
     follower.shutdown().await;
     drop(store);
     Acts::on(&other, 35).several(&market, 4).await;
+    let before = stored(dir.path()).unwrap();
     let (mut follower, _store, _) = follow_in(dir.path(), &other).await;
     let market = at_head(&mut follower, &other).await;
     assert_eq!(bytes(&market), fresh_bytes(&other).await);
+    let aside = tempfile::tempdir().unwrap();
+    std::fs::copy(dir.path().join("market.redb.replaced"), aside.path().join(MARKET_FILE)).unwrap();
+    assert_eq!(bytes(&stored(aside.path()).unwrap()), bytes(&before), "a copy is kept");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -41,6 +41,30 @@ pub(crate) struct Rules {
     pub(crate) history: Option<(u64, bool)>,
     /// The time that an answer takes.
     pub(crate) latency: Duration,
+    /// How many blocks the node is behind the chain.
+    pub(crate) behind: u64,
+    /// How many more blocks the node is behind that answers batches: a second one at the same address.
+    pub(crate) batches_behind: u64,
+    /// The first block that is another one than before.
+    pub(crate) replaced_from: Option<u64>,
+}
+
+impl Rules {
+    /// Returns the height of the node that answers a message.
+    const fn head(&self, is_batch: bool) -> u64 {
+        HEAD - self.behind - if is_batch { self.batches_behind } else { 0 }
+    }
+
+    fn hash(&self, number: u64) -> B256 {
+        if self.replaced_from.is_some_and(|first| first <= number) { hash(number ^ (1 << 63)) } else { hash(number) }
+    }
+
+    fn header(&self, number: u64) -> Value {
+        json!({
+            "number": hex(number), "hash": self.hash(number), "parentHash": self.hash(number - 1),
+            "timestamp": hex(number * 12), "baseFeePerGas": "0x3b9aca00", "gasUsed": "0x1", "gasLimit": "0x2",
+        })
+    }
 }
 
 /// What the node received.
@@ -48,6 +72,8 @@ pub(crate) struct Rules {
 pub(crate) struct Asked {
     /// The number of calls by method.
     pub(crate) calls: BTreeMap<String, u64>,
+    /// The number of calls for the logs of ranges of blocks.
+    pub(crate) ranges: u64,
     /// The number of refusals because of a limit.
     pub(crate) refused: u64,
     /// The maximum number of simultaneous messages.
@@ -89,6 +115,10 @@ impl StandIn {
             }
         });
         Self { url, state, task }
+    }
+
+    pub(crate) fn set(&self, rules: Rules) {
+        self.state.lock().unwrap().rules = rules;
     }
 
     pub(crate) fn asked(&self) -> Asked {
@@ -177,19 +207,24 @@ fn answer(request: &Value, state: &mut State, pairs: &[(u64, [Address; 3])]) -> 
         state.asked.refused += 1;
         return (status, body.into());
     }
-    let answers: Vec<Value> = requests.iter().map(|request| one(request, state, pairs)).collect();
+    let head = state.rules.head(request.is_array());
+    let answers: Vec<Value> = requests.iter().map(|request| one(request, state, pairs, head)).collect();
     let body = if request.is_array() { Value::Array(answers) } else { answers.into_iter().next().unwrap() };
     (200, body.to_string())
 }
 
-fn one(request: &Value, state: &mut State, pairs: &[(u64, [Address; 3])]) -> Value {
+fn one(request: &Value, state: &mut State, pairs: &[(u64, [Address; 3])], head: u64) -> Value {
     let method = request["method"].as_str().unwrap();
     *state.asked.calls.entry(method.into()).or_default() += 1;
     let params = &request["params"];
+    state.asked.ranges += u64::from(params[0].get("fromBlock").is_some());
     let result = match method {
         "eth_chainId" => Ok(json!("0x1")),
-        "eth_blockNumber" => Ok(hex(HEAD)),
-        "eth_getBlockByNumber" => Ok(header(number(&params[0]).unwrap_or(HEAD))),
+        "eth_blockNumber" => Ok(hex(head)),
+        "eth_getBlockByNumber" => match number(&params[0]).unwrap_or(head) {
+            number if number > head => Ok(Value::Null),
+            number => Ok(state.rules.header(number)),
+        },
         "eth_getBlockTransactionCountByHash" => Ok(json!("0x1")),
         "eth_getCode" | "eth_call" => Ok(json!("0x")),
         "eth_getLogs" => logs(&params[0], &state.rules, pairs),
@@ -233,13 +268,6 @@ fn logs(filter: &Value, rules: &Rules, pairs: &[(u64, [Address; 3])]) -> Result<
     };
     let within = pairs.iter().filter(|(block, _)| (from.max(first)..=to).contains(block));
     Ok(within.map(log).collect())
-}
-
-fn header(number: u64) -> Value {
-    json!({
-        "number": hex(number), "hash": hash(number), "parentHash": hash(number - 1), "timestamp": hex(number * 12),
-        "baseFeePerGas": "0x3b9aca00", "gasUsed": "0x1", "gasLimit": "0x2",
-    })
 }
 
 fn hash(number: u64) -> B256 {

@@ -1,7 +1,9 @@
 //! Tests of reorganisations, heads that go backwards, and nodes that fail, give wrong answers or end.
 
+use std::time::Duration;
+
 use braid_devnet::{Devnet, Options, tokens};
-use braid_ethereum::{FollowerConfig, FollowerHandle, Phase};
+use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node, NodeConfig, Phase};
 use serde_json::json;
 
 use crate::{
@@ -225,6 +227,53 @@ async fn hundreds_of_missed_blocks_are_caught_up_at_once_and_those_after_them_on
     }
     let status = status_when(&mut follower, is_following).await;
     assert_eq!((status.leaps, status.reorganisations, status.catching_up), (1, 0, None));
+}
+
+/// An empty list of the logs of a range was believed: the market was published with the states of before the leap.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn logs_of_ranges_that_a_node_leaves_out_are_read_block_by_block() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 14);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let mut follower = follow(&proxy.url).await;
+    let market = at_head(&mut follower, &chain).await;
+    let [a, b] = ["LINK", "CRV"].map(|symbol| tokens::by_symbol(symbol).address);
+    proxy.set(Fault::Refuse);
+    status_when(&mut follower, |status| status.phase == Phase::Disconnected).await;
+    // Far below the head, where blocks are not read alone at first.
+    acts.several(&market, 6).await;
+    let pair = acts.new_pair(a, b).await;
+    chain.mine(200).await.unwrap();
+    proxy.set(Fault::NoRangeLogs);
+    let market = assert_faithful(&mut follower, &chain).await;
+    assert!(market.pool_id(pair).is_some(), "announced in a block that was leapt over");
+    assert_eq!(follower.status.borrow().leaps, 1);
+}
+
+/// A read between two blocks that did not end held up every block.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_between_blocks_that_does_not_end_is_dropped_for_the_next_block() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 15);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let hour = Duration::from_secs(3_600);
+    let config = NodeConfig { timeout: hour, ..NodeConfig::default() };
+    let node = Node::connect_all(std::slice::from_ref(&proxy.url), config).await.unwrap();
+    let mut follower = Follower::spawn(node, quick());
+    let market = at_head(&mut follower, &chain).await;
+    status_when(&mut follower, |status| is_following(status) && status.waiting == 0).await;
+    proxy.set(Fault::NoCallsAt(market.block().hash));
+    follower.doubt.send(market.pools()[0].key).await.unwrap();
+    let is_held = async {
+        while proxy.refused() == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, is_held).await.unwrap();
+    acts.several(&market, 2).await;
+    assert_faithful(&mut follower, &chain).await;
+    let status = status_when(&mut follower, |status| status.waiting == 0).await;
+    assert_eq!((status.last_error, status.leaps, status.reorganisations), (None, 0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
