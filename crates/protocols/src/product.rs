@@ -186,6 +186,18 @@ impl Product {
         with_record!(self, record => record.state_from_log(log))
     }
 
+    /// Returns the coin of a pool that counts balances in shares although [its swaps](Protocol::takes_share_tokens) do not
+    /// take such coins.
+    pub fn refused_share_token(self, coins: &[Address]) -> Option<Address> {
+        if with_record!(self, record => record.takes_share_tokens()) {
+            return None;
+        }
+        let counts_shares = |coin: &&Address| {
+            Self::ALL.iter().any(|product| with_record!(*product, record => record.share_tokens()).contains(coin))
+        };
+        coins.iter().find(counts_shares).copied()
+    }
+
     /// Dispatches to [`Protocol::holds`].
     pub fn holds(self, state: &PoolState, coin: u8) -> Option<f64> {
         with_record!(self, record => record.holds(own(record, state)?, coin))

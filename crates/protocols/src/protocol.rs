@@ -410,6 +410,17 @@ pub trait Protocol: Sync {
         None
     }
 
+    /// Returns the tokens that count balances in shares whose worth this product's state keeps.
+    fn share_tokens(&self) -> &'static [Address] {
+        &[]
+    }
+
+    /// Tells whether this product's swaps take such a coin as their model says. A transfer of it may deliver a unit or two
+    /// less than the amount, and a pool that demands the whole amount reverts.
+    fn takes_share_tokens(&self) -> bool {
+        false
+    }
+
     /// Tells how many shares this product's swaps pay out in such a coin.
     fn shares_paid(&self) -> SharesPaid {
         SharesPaid::OfAmountOut

@@ -57,20 +57,33 @@ pub fn reprice(
     Ok(Route { steps, amounts_out: outputs.iter().map(|token| machine.ledger().at_hand(*token)).collect() })
 }
 
-/// Returns what a purchase of exactly so much sells on this market, and its route: the same chain of pools.
+/// Returns what a purchase of an exact amount along stored steps sells on this market, and its route.
 ///
 /// # Errors
-/// [`RepriceError`] when a pool would revert, or asks for more than the inputs have.
+/// [`RepriceError`] if a pool is gone, or does not have what is to be bought of it.
 pub fn purchase(
     market: &Market,
     at: &ExecutionBlock,
     steps: &[StoredStep],
-    inputs: &[(TokenId, U256)],
     wanted: U256,
 ) -> Result<(U256, Route), RepriceError> {
-    // a sale of the most that may be sold tells the tokens of the steps
-    let sale = reprice(market, at, steps, inputs, &[])?;
-    buy_along(market, at, &sale, wanted).ok_or(RepriceError::NotForSale)
+    buy_along(market, at, &path(market, steps)?, wanted).ok_or(RepriceError::NotForSale)
+}
+
+/// Returns the route of stored steps without amounts. A purchase computes them from the last pool backwards, and never
+/// sells the maximum: a pool may have what is to be bought of it and be too shallow for that.
+pub(crate) fn path(market: &Market, steps: &[StoredStep]) -> Result<Route, RepriceError> {
+    let step = |stored: &StoredStep| {
+        let gone = RepriceError::PoolGone(stored.pool);
+        let id = market.pool_id(stored.pool).ok_or(gone.clone())?;
+        let pool = market.pool(id).ok_or(gone.clone())?;
+        let coin = |index: u8| pool.coins.get(usize::from(index)).copied().ok_or(gone.clone());
+        let (token_in, token_out) = (coin(stored.coin_in)?, coin(stored.coin_out)?);
+        let StoredStep { coin_in, coin_out, share, .. } = *stored;
+        let (amount_in, amount_out, gas_units) = (U256::ZERO, U256::ZERO, 0);
+        Ok(Step { pool: id, coin_in, coin_out, token_in, token_out, share, amount_in, amount_out, gas_units })
+    };
+    Ok(Route { steps: steps.iter().map(step).collect::<Result<_, _>>()?, amounts_out: Vec::new() })
 }
 
 fn run(market: &Market, machine: &mut Machine<'_>, step: &StoredStep) -> Result<Step, RepriceError> {
@@ -81,4 +94,66 @@ fn run(market: &Market, machine: &mut Machine<'_>, step: &StoredStep) -> Result<
         StepError::NothingAtHand => RepriceError::NothingAtHand(pool),
         StepError::Refused { error, .. } => RepriceError::Refused { pool, error },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use braid_market::Tokens;
+    use braid_primitives::{Address, B256, Block, Token};
+    use braid_protocols::{Pool, PoolState, Product, SwapError, uniswap_v3};
+
+    use super::*;
+
+    /// Returns a market whose only pool is one position of Uniswap V3, within 0.6% of the price, and a step that sells its
+    /// first token.
+    fn one_position() -> (Market, StoredStep) {
+        let block = Block {
+            number: 1,
+            hash: B256::repeat_byte(1),
+            parent_hash: B256::ZERO,
+            timestamp: 1_700_000_000,
+            base_fee_per_gas_wei: 1,
+            gas_used: 0,
+            gas_limit: 30_000_000,
+        };
+        let mut tokens = Tokens::new();
+        let address = Address::with_last_byte(9);
+        tokens.insert(Token { address, symbol: "T".into(), name: String::new(), decimals: 18 });
+        let (token, tokens) = (tokens.id(address).unwrap(), Arc::new(tokens));
+        let liquidity = 10_u128.pow(21);
+        let net = liquidity.cast_signed();
+        let ticks = [(-60, net), (60, -net)].map(|(at, net)| uniswap_v3::Tick::new(at, net, liquidity).unwrap());
+        let state = uniswap_v3::State {
+            sqrt_price_x96: U256::ONE << 96,
+            tick: 0,
+            liquidity,
+            fee_pips: 3_000,
+            tick_spacing: 60,
+            ticks: Arc::from(ticks),
+        };
+        let key = PoolKey::from(Address::with_last_byte(7));
+        let coins = [token, Tokens::WETH].into_iter().collect();
+        let pool = Pool { key, product: Product::UniswapV3, coins, state: PoolState::UniswapV3(state) };
+        let market = Market::empty(block, Arc::clone(&tokens)).next(block, tokens, [pool]).unwrap();
+        (market, StoredStep { pool: key, coin_in: 0, coin_out: 1, share: 0 })
+    }
+
+    #[test]
+    fn a_pool_that_is_too_shallow_for_the_maximum_still_sells_the_amount() {
+        let (market, step) = one_position();
+        let (at, wanted) = (market.block().next(), U256::from(29 * 10_u128.pow(17)));
+        let (sold, route) = purchase(&market, &at, &[step], wanted).unwrap();
+        assert_eq!(route.amounts_out, [wanted]);
+        let token = route.steps[0].token_in;
+        let maximum = sold * U256::from(105) / U256::from(100);
+        let sale = reprice(&market, &at, &[step], &[(token, maximum)], &[Tokens::WETH]);
+        assert!(
+            matches!(sale, Err(RepriceError::Refused { error: SwapError::InsufficientLiquidity { .. }, .. })),
+            "{sale:?}"
+        );
+        let sale = reprice(&market, &at, &[step], &[(token, sold)], &[Tokens::WETH]).unwrap();
+        assert!(sale.amounts_out[0] >= wanted, "{sale:?}");
+    }
 }

@@ -69,6 +69,10 @@ impl Protocol for Curve {
         self.product
     }
 
+    fn takes_share_tokens(&self) -> bool {
+        true
+    }
+
     fn sources(&self) -> &'static [Source] {
         self.sources
     }

@@ -27,6 +27,7 @@ sol! {
     event ExternalSharesBurnt(uint256 amountOfShares);
     event ExternalEtherTransferredToBuffer(uint256 amount);
     event ExternalBadDebtInternalized(uint256 amountOfShares);
+    event DepositedValidatorsChanged(uint256 depositedValidators);
     event StakingPaused();
     event StakingResumed();
     event StakingLimitSet(uint256 maxStakeLimit, uint256 stakeLimitIncreasePerBlock);
@@ -47,6 +48,7 @@ const TOPICS: &[B256] = &[
     ExternalSharesBurnt::SIGNATURE_HASH,
     ExternalEtherTransferredToBuffer::SIGNATURE_HASH,
     ExternalBadDebtInternalized::SIGNATURE_HASH,
+    DepositedValidatorsChanged::SIGNATURE_HASH,
     StakingPaused::SIGNATURE_HASH,
     StakingResumed::SIGNATURE_HASH,
     StakingLimitSet::SIGNATURE_HASH,
@@ -153,6 +155,14 @@ impl Protocol for Lido {
     fn shares_behind(&self, state: &State, after: Option<&State>, coin: u8, amount: U256) -> Option<U256> {
         self.keeps(coin)?;
         after.unwrap_or(state).shares_behind(amount).ok()
+    }
+
+    fn share_tokens(&self) -> &'static [Address] {
+        &[STETH]
+    }
+
+    fn takes_share_tokens(&self) -> bool {
+        true
     }
 
     /// Staking mints the shares of the ether paid in.

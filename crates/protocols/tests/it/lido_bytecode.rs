@@ -29,6 +29,9 @@ sol! {
     function approve(address spender, uint256 amount) external returns (bool);
     function wrap(uint256 amount) external returns (uint256);
     function unwrap(uint256 amount) external returns (uint256);
+    function createPair(address a, address b) external returns (address pair);
+    function sync() external;
+    function swapPair(address pair, bool zeroForOne, uint256 amountIn, uint256 amountOut) external;
 }
 
 /// The contracts that stETH runs: itself, its implementation, the kernel that names it, and the kernel's
@@ -178,4 +181,45 @@ fn differential(mut chain: Chain) {
     }
     println!("Lido's own code: {staked} stakes in a row, {refused} refused, {moved} wrapped or unwrapped");
     assert!(staked > turns / 2 && refused > 0 && moved > turns / 4);
+}
+
+#[test]
+fn a_pair_reverts_on_most_sales_of_steth_that_its_formula_pays_and_is_excluded() {
+    const SALES: usize = 200;
+    let Some(mut chain) = mainnet() else { return };
+    let at = ExecutionBlock { number: 23_369_491, timestamp: 1_757_951_543 };
+    chain.set_block(at.number, at.timestamp);
+    set(&mut chain, "lido.Pausable.activeFlag", U256::ONE);
+    set(&mut chain, "lido.Lido.stakeLimit", U256::from(at.number - 1));
+    let ether = |amount: u64| U256::from(amount) * U256::from(10_u64.pow(18));
+    chain.send_ether(STETH, &submitCall { referral: Address::ZERO }, ether(10_000)).unwrap();
+    let coin = chain.deploy("Coin", &(OWNER, ether(10_000)));
+    let mut coins = [STETH, coin];
+    coins.sort_unstable();
+    let sells_first = coins[0] == STETH;
+    let harness = chain.deploy("Harness", &(coins[0], coins[1]));
+    let factory = chain.deploy("UniswapV2Factory", &(OWNER,));
+    let made = chain.send(factory, &createPairCall { a: coins[0], b: coins[1] }).unwrap();
+    let found = Product::UniswapV2.discover(made.logs.last().unwrap()).unwrap();
+    let pair = found.key.contract;
+    for (token, to, amount) in [(STETH, harness, 5_000), (STETH, pair, 270), (coin, pair, 271)] {
+        chain.send(token, &transferCall { to, amount: ether(amount) }).unwrap();
+    }
+    chain.send(pair, &syncCall {}).unwrap();
+    let state = read_state(&mut chain, Product::UniswapV2, &found);
+    let coins_of_pair = [TokenId(0), TokenId(1)].into_iter().collect();
+    let pool = Pool { key: found.key, product: Product::UniswapV2, coins: coins_of_pair, state };
+    let mut random = Random::new(7);
+    let sale_reverts = |_: &usize| {
+        let amount_in = random.log_uniform_between(55, 64);
+        let swap = pool.swap(&at, u8::from(!sells_first), u8::from(sells_first), amount_in).unwrap();
+        let call = swapPairCall { pair, zeroForOne: sells_first, amountIn: amount_in, amountOut: swap.amount_out };
+        chain.try_call(harness, &call).is_err()
+    };
+    let reverted = (0..SALES).filter(sale_reverts).count();
+    println!("{reverted} of {SALES} sales reverted");
+    assert!((SALES / 2..SALES).contains(&reverted), "{reverted}");
+    assert_eq!(Product::UniswapV2.refused_share_token(&found.coins), Some(STETH));
+    assert_eq!(Product::CurveStableswap.refused_share_token(&[NATIVE_ETHER, STETH]), None);
+    assert_eq!(Product::LidoWsteth.refused_share_token(&[STETH, WSTETH]), None);
 }
