@@ -18,8 +18,8 @@ const VARIABLE: &str = "BRAID_CONFIG";
 /// The option that names the file, for the commands that read it. What it says is found before the rest is parsed.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ConfigFile {
-    /// TOML file with options by their long names, such as `rate-limit = 600`; environment and command line stand above
-    /// it
+    /// TOML file with options by their long names, such as `rate-limit = 600`; environment variables and flags take
+    /// precedence
     #[arg(long, env = VARIABLE, value_name = "FILE")]
     config: Option<PathBuf>,
 }

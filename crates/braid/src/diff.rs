@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// The newer market file
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// Print nothing for at most this many differing pools beyond the first ones
+    /// Print at most this many differing pools. By default all
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     limit: usize,
 }

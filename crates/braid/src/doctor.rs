@@ -1,4 +1,4 @@
-//! `braid doctor`: what a service needs, checked one by one, and what to do where something is amiss.
+//! `braid doctor`: what a service needs, checked one by one, and the fix for each problem.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ const AHEAD_S: u64 = 15;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: braid doctor --rpc-url http://127.0.0.1:8545 --data /var/lib/braid
 
-Ends with 1 where something must be mended before `braid serve` works.")]
+Exits with 1 if a problem must be fixed before `braid serve` works.")]
 pub(crate) struct Args {
     /// The node that the service is to follow
     #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]

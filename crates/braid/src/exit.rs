@@ -18,7 +18,7 @@ pub(crate) enum Exit {
     Unreachable = 4,
     /// The market is too old, or has moved past a minimum.
     Stale = 5,
-    /// What a receipt or a service says does not agree with what is worked out here.
+    /// A receipt or an answer of a service differs from the local computation.
     Disagrees = 6,
     /// A transaction would revert, or did.
     Reverted = 7,
@@ -31,8 +31,8 @@ pub(crate) const TABLE: &str = "Exit codes:
   2  wrong usage
   3  no route, or not enough liquidity
   4  a node or a service does not answer
-  5  the market is too old, or has moved past the minimum: ask again
-  6  a receipt or a service says other than what is worked out here
+  5  the market is too old, or has moved past the minimum: quote again
+  6  a receipt or an answer of a service differs from the local computation
   7  a transaction would revert, or did";
 
 /// A failure of a kind, in one sentence.

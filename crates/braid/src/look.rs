@@ -20,7 +20,7 @@ pub(crate) struct TokensArgs {
     /// Part of a symbol or name, or an address
     #[arg(value_name = "TEXT", default_value = "")]
     search: String,
-    /// Most tokens to list
+    /// Maximum number of tokens to list
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     limit: usize,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct TokensArgs {
 /// What `braid pools` and `braid prices` are asked.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NamedArgs {
-    /// Tokens: symbols or addresses. Of pools: those that a pool must have
+    /// Tokens, by symbol or address; `pools` lists the pools that hold all of them
     #[arg(value_name = "TOKEN", required = true)]
     tokens: Vec<String>,
     #[command(flatten)]

@@ -60,29 +60,29 @@ enum Command {
     Serve(Box<serve::Args>),
     /// Search the chain for pools and keep what is found, with a progress bar.
     Sync(Box<sync::Args>),
-    /// Work out one quote and print it for a person.
+    /// Compute one quote and print it.
     Quote(quote::Args),
     /// Swap with a local key: quote, approve, simulate, and with `--send` sign, send and watch.
     Swap(Box<swap::Args>),
-    /// Work a receipt of best execution out again, offline.
+    /// Recompute a receipt of best execution, offline.
     Verify(verify::Args),
     /// List tokens of a market, the best known first.
     Tokens(look::TokensArgs),
     /// List the pools of a token, or of a pair.
     #[command(after_help = "Example: braid pools --market now.market USDC WETH")]
     Pools(look::NamedArgs),
-    /// Say what tokens are worth, in ether and dollars.
+    /// Print the prices of tokens, in ether and dollars.
     #[command(after_help = "Example: braid prices --market now.market USDC WBTC")]
     Prices(look::NamedArgs),
-    /// Make, list, rotate and revoke API keys, while the server runs or not.
+    /// Create, list, rotate and revoke API keys, while the server runs or not.
     Keys(keys::Args),
     /// Check the settings of `braid serve`, and list them.
     Config(settings::Args),
-    /// Check what a service needs: node, clock, proxy, data directory; say what to mend.
+    /// Check what a service needs (node, clock, proxy, data directory), and name the fix for each problem.
     Doctor(doctor::Args),
-    /// Say where the execution proxy is, check that it is there, deploy it.
+    /// Print the execution proxy's address, verify its code, or deploy it.
     Proxy(proxy::Args),
-    /// Look at and keep markets.
+    /// Save, show and compare market files.
     #[command(subcommand)]
     Market(MarketCommand),
     /// Print the OpenAPI document of the service.
@@ -98,11 +98,11 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum MarketCommand {
-    /// Say what a market file holds.
+    /// Print the contents of a market file.
     Show(offline::ShowArgs),
     /// Write the market of a node, or of a data directory, to a file.
     Save(offline::SaveArgs),
-    /// Say in which pools, and in which words of them, two market files differ.
+    /// List the pools in which two market files differ, and the words that differ.
     Diff(diff::Args),
 }
 

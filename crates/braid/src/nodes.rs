@@ -22,7 +22,7 @@ pub(crate) struct NodeArgs {
         hide_env_values = true
     )]
     rpc_urls: Vec<String>,
-    /// A file with such URLs, one a line: for URLs that hold a key
+    /// A file with more node URLs, one per line
     #[arg(help_heading = "Nodes", long, env = "BRAID_RPC_URL_FILE", value_name = "FILE")]
     rpc_url_file: Option<PathBuf>,
     /// How often several nodes are compared with each other, in seconds

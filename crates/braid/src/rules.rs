@@ -10,36 +10,36 @@ use eyre::{Result, eyre};
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Pools")]
 pub(crate) struct RuleArgs {
-    /// First block to look for pools in. By default each factory's deployment
+    /// First block of the pool discovery. By default each factory's deployment
     #[arg(long, env = "BRAID_START_BLOCK", value_name = "NUMBER")]
     start_block: Option<u64>,
-    /// Leave out pools of ether that hold less of it than this; 0 takes them all
+    /// Exclude ether pools that hold less ether than this; 0 includes all
     #[arg(long, env = "BRAID_MIN_ETHER", value_name = "ETHER", default_value_t = 0.1, value_parser = parse_ether)]
     min_ether: f64,
-    /// Leave out every pool of this token; may be given several times
+    /// Exclude every pool of this token; may be given several times
     #[arg(long = "deny-token", env = "BRAID_DENY_TOKENS", value_name = "ADDRESS", value_delimiter = ',')]
     deny_tokens: Vec<Address>,
-    /// Leave out this pool, by its contract, or by its contract, a slash and its id; may be given several times
+    /// Exclude this pool: its contract's address, followed by a slash and the pool's id if the contract holds many
+    /// pools; may be given several times
     #[arg(long = "deny-pool", env = "BRAID_DENY_POOLS", value_name = "POOL", value_delimiter = ',')]
     deny_pools: Vec<PoolKey>,
-    /// Leave out this protocol or product (uniswap, uniswap_v2, …); may be given several times
+    /// Exclude this protocol or product (uniswap, uniswap_v2, …); may be given several times
     #[arg(long = "deny-protocol", env = "BRAID_DENY_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
     deny_protocols: Vec<String>,
-    /// Take only pools whose tokens are all allowed, ether aside; may be given several times
+    /// Include only pools whose tokens are all allowed; ether always is. May be given several times
     #[arg(long = "allow-token", env = "BRAID_ALLOW_TOKENS", value_name = "ADDRESS", value_delimiter = ',')]
     allow_tokens: Vec<Address>,
-    /// Take this pool whatever the other options say; may be given several times
+    /// Include this pool whatever the other options say; may be given several times
     #[arg(long = "allow-pool", env = "BRAID_ALLOW_POOLS", value_name = "POOL", value_delimiter = ',')]
     allow_pools: Vec<PoolKey>,
-    /// Follow only this protocol or product; may be given several times
+    /// Include only this protocol or product; may be given several times
     #[arg(long = "allow-protocol", env = "BRAID_ALLOW_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
     allow_protocols: Vec<String>,
-    /// Take this ERC-4626 vault, which is on no list of ours, where its own answers tell how it counts; may be given
-    /// several times. `braid serve` quotes through it once an EVM has paid what the model says
+    /// Add an unlisted ERC-4626 vault. It is modelled if its own answers reveal its rule, and quoted once the EVM
+    /// agrees; may be given several times
     #[arg(long = "vault", env = "BRAID_VAULTS", value_name = "ADDRESS", value_delimiter = ',')]
     vaults: Vec<Address>,
-    /// Take ERC-4626 vaults that are seen to trade as well, at most 256, as if `--vault` named them. Each is read at
-    /// every block
+    /// Add ERC-4626 vaults that are seen to trade, at most 256, as if `--vault` named them. Each is read at every block
     #[arg(long, env = "BRAID_FIND_VAULTS")]
     find_vaults: bool,
 }

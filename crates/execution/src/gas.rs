@@ -3,8 +3,8 @@
 //! The model walks the program as the proxy runs it and keeps account of what the EVM keeps account of: which accounts
 //! and storage slots are cold, which balances go from zero to something and back, what is refunded (EIP-2929, EIP-2200,
 //! EIP-3529). Pools contribute what their protocol says of a step (`braid_protocols`: ticks crossed and so on); tokens
-//! count as plain ERC-20s. It assumes the ordinary case: the allowance is what `approvals` asks for and is used up, the
-//! payer keeps some of every input, the recipient holds some of every output already, and the owner of a signature has
+//! count as plain ERC-20s. It assumes the ordinary case: the allowance of the proxy is what `approvals` asks for and is
+//! used up, that of Permit2 is the largest and is counted down, the payer keeps some of every input, the recipient holds some of every output already, and the owner of a signature has
 //! used the word of its nonce before.
 
 mod costs;

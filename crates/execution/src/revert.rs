@@ -17,7 +17,8 @@ pub struct Revert {
     pub name: Option<String>,
     /// What happened, for a person.
     pub message: String,
-    /// Which step failed, counted from 0, where the error says so.
+    /// Which step of the program failed, counted from 0, where the error says so; settlement counts as the one after the
+    /// last. [`Program::route_step`](crate::Program::route_step) has the route's step.
     pub step: Option<u64>,
 }
 
@@ -33,7 +34,6 @@ pub fn decode(data: &[u8]) -> Revert {
     if let Ok(error) = Errors::abi_decode(data) {
         let (message, step) = proxy_error(&error);
         let name = selector.and_then(Errors::name_by_selector).map(str::to_owned);
-        // Settlement counts as one step more than there are; only the caller knows how many there are.
         return Revert { selector, name, message, step: step.and_then(|step| u64::try_from(step).ok()) };
     }
     let (name, message) = plain(data);
@@ -180,7 +180,8 @@ fn proxy_error(error: &Errors) -> (String, Option<U256>) {
             (format!("token {} does not tell its balance: {}", named(&e.token), reason(&e.reason)), None)
         }
         E::EtherTransferFailed(e) => {
-            (format!("{} did not accept {} wei: {}", named(&e.to), e.amountWei, reason(&e.reason)), at(e.step))
+            // Only settlement sends ether, which a path counts as its first step.
+            (format!("{} did not accept {} wei: {}", named(&e.to), e.amountWei, reason(&e.reason)), None)
         }
         E::OutputBelowMinimum(e) => {
             (format!("{} of {} arrived, the minimum is {}", e.got, named(&e.token), e.expected), None)

@@ -65,7 +65,7 @@ impl Builder {
         let mut simulated = None;
         if request.simulate {
             let (market, shown) = (&published.head.market, Shown::with_ether(plan.ether_shown_as));
-            let asking = Asking { caller, market, route: &route, shown, buys: plan.program.buys() };
+            let asking = Asking { caller, market, route: &route, shown, program: &plan.program };
             let seen = simulations.of_build(asking, &transaction, &order).await;
             if let Some(measured) = seen.gas {
                 transaction.gas = measured.limit();
@@ -119,7 +119,7 @@ fn revalidate(published: &Published, plan: &Plan) -> Result<Revalidated, Problem
     if plan.program.buys() {
         let wanted = order.outputs.first().map(|output| output.amount).unwrap_or_default();
         let (sold, route) =
-            reprice::purchase(market, &at, &plan.steps, &inputs, wanted).map_err(|error| stale(error.to_string()))?;
+            reprice::purchase(market, &at, &plan.steps, wanted).map_err(|error| stale(error.to_string()))?;
         if let Some(input) = order.inputs.iter().find(|input| sold > input.amount) {
             let (token, maximum) = (input.token.to_checksum(None), input.amount);
             return Err(stale(format!("the newest market asks {sold} of {token}, the quote's maximum is {maximum}")));

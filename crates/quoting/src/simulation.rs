@@ -3,23 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_execution::gas::{MAX_GAS_LIMIT, ether_fee_reserve};
-use braid_execution::{Order, Program, TokenAmount, calldata, encode_program, proxy, received, revert};
+use braid_execution::gas::MAX_GAS_LIMIT;
+use braid_execution::{Order, Program, TokenAmount, calldata, encode_program, proxy};
 use braid_market::Market;
-use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256, WETH};
+use braid_primitives::{Address, NATIVE_ETHER, U256, WETH};
 use braid_routing::{Route, Step};
-use braid_simulation::grant::Granted;
-use braid_simulation::{
-    Caller, Grant, Kept, Outcome, Part, Simulator, Status, Terms, Transaction, simulate_with_parts,
-};
+use braid_simulation::{Caller, Grant, Kept, Part, Simulator, Terms, Transaction, Watched, simulate_with_parts};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::measures::Measures;
-use crate::model::{self, Revert, SimulatedOutput, Simulation, SimulationStatus, Warning};
-use crate::path;
+use crate::model::{self, Simulation, SimulationStatus, Warning};
 use crate::proxy::{ProxyState, ProxyWatch};
 use crate::shown::Shown;
+
+mod told;
 
 /// A simulation's answer, and what it measured.
 #[derive(Debug)]
@@ -57,7 +55,7 @@ impl MeasuredGas {
 pub struct Simulations {
     /// Runs them.
     pub simulator: Arc<Simulator>,
-    /// Tells whether the proxy is on the chain: where it is not, a simulation puts its code there.
+    /// Tells whether the proxy is on the chain: where it is not, the simulation of a quote puts its code there.
     pub proxy: Arc<ProxyWatch>,
     /// Longest time for one, whatever it waits for.
     pub longest: Duration,
@@ -79,8 +77,8 @@ pub struct Asking<'a> {
     pub route: &'a Route,
     /// How ether is shown.
     pub shown: Shown,
-    /// Whether exactly the order's output is bought.
-    pub buys: bool,
+    /// The program of the route.
+    pub program: &'a Program,
 }
 
 impl Asking<'_> {
@@ -116,19 +114,19 @@ impl Asking<'_> {
 }
 
 impl Simulations {
-    /// Runs a quote as its taker would send it, granting what the taker lacks, in the place that was `kept` for it.
-    pub async fn of_quote(
-        &self,
-        asking: Asking<'_>,
-        kept: Option<Kept>,
-        taker: Address,
-        order: &Order,
-        program: &Program,
-    ) -> Simulated {
-        self.run(asking, kept, sent(order, program, taker), granted(order, taker), order).await
+    /// Runs a quote as its taker would send it, granting what the taker and the chain lack, in the place that was `kept`
+    /// for it.
+    pub async fn of_quote(&self, asking: Asking<'_>, kept: Option<Kept>, taker: Address, order: &Order) -> Simulated {
+        let missing = self.proxy.state() == ProxyState::Missing;
+        let code = missing.then(|| Grant::Code { account: proxy::address(), code: proxy::runtime_code().clone() });
+        let mut parts = asking.parts(order, taker);
+        parts.iter_mut().for_each(|(_, grants)| grants.extend(code.clone()));
+        let grants = granted(order, taker).into_iter().chain(code).collect();
+        self.run(asking, kept, (sent(order, asking.program, taker), grants), parts, order).await
     }
 
-    /// Runs a transaction exactly as it would be sent; only its gas price is left out.
+    /// Runs a transaction exactly as it would be sent, on a state that nothing is added to; only its gas price is left
+    /// out.
     pub async fn of_build(&self, asking: Asking<'_>, built: &model::Transaction, order: &Order) -> Simulated {
         let transaction = Transaction {
             from: built.from.0,
@@ -137,35 +135,28 @@ impl Simulations {
             value_wei: built.value.0,
             gas_limit: MAX_GAS_LIMIT,
         };
-        self.run(asking, None, transaction, Vec::new(), order).await
+        let parts = asking.parts(order, transaction.from);
+        self.run(asking, None, (transaction, Vec::new()), parts, order).await
     }
 
     async fn run(
         &self,
         asking: Asking<'_>,
         kept: Option<Kept>,
-        transaction: Transaction,
-        mut grants: Vec<Grant>,
+        (transaction, grants): Part,
+        parts: Vec<Part>,
         order: &Order,
     ) -> Simulated {
-        let mut parts = asking.parts(order, transaction.from);
-        if self.proxy.state() == ProxyState::Missing {
-            let code = Grant::Code { account: proxy::address(), code: proxy::runtime_code().clone() };
-            parts
-                .iter_mut()
-                .map(|(_, grants)| grants)
-                .chain([&mut grants])
-                .for_each(|grants| grants.push(code.clone()));
-        }
         let block = asking.market.block();
         let hints = asking.touched(&transaction, order);
         let terms = Terms { hints, kept, ..Terms::by(asking.caller, Instant::now() + self.longest) };
-        let job = move |fork: &_| simulate_with_parts(fork, &transaction, &grants, &parts);
+        let watched = watched(&asking, order, transaction.from);
+        let job = move |fork: &_| simulate_with_parts(fork, &transaction, &grants, &watched, &parts);
         let (span, started) = (tracing::info_span!(target: "trace", "simulation"), std::time::Instant::now());
         let (simulated, messages) = self.simulator.run(block, terms, job).instrument(span).await;
         self.measures.simulated(started, simulated.is_ok(), messages);
         match simulated {
-            Ok(outcome) => told(&asking, &outcome, order),
+            Ok(outcome) => told::told(&asking, &outcome, order),
             Err(why) => {
                 tracing::debug!(error = ?why, "a simulation could not be made");
                 unavailable(&why.to_string())
@@ -193,55 +184,15 @@ fn granted(order: &Order, owner: Address) -> Vec<Grant> {
     grants
 }
 
-fn told(asking: &Asking<'_>, outcome: &Outcome, order: &Order) -> Simulated {
-    let (block, shown) = (asking.market.block(), asking.shown);
-    let (gains, revert) = match &outcome.status {
-        // it answers with what it sold
-        Status::Success(_) if asking.buys => (Some(order.outputs.iter().map(|output| output.amount).collect()), None),
-        Status::Success(answer) => (Some(received(answer).unwrap_or_default()), None),
-        Status::Reverted(data) => (None, Some(reverted(data))),
-        Status::Halted(reason) => {
-            let message = format!("the EVM stopped it: {reason}");
-            (None, Some(Revert { selector: None, name: None, message, step: None }))
-        }
-    };
-    let paid = |(output, gain): (&TokenAmount, U256)| SimulatedOutput {
-        token: shown.token(output.token),
-        amount: gain.into(),
-    };
-    let mut overrides = Vec::new();
-    for (grant, granted) in &outcome.grants {
-        let name = match grant {
-            Grant::Code { .. } => "code",
-            Grant::Balance { .. } => "balance",
-            Grant::Allowance { .. } => "allowance",
-        };
-        if *granted == Granted::Overridden && !overrides.contains(&name) {
-            overrides.push(name);
-        }
+/// Returns the balances that tell what a path moved: its output at the recipient, then its input at the payer. The
+/// proxy counts ether itself, and what the steps of a program pay.
+fn watched(asking: &Asking<'_>, order: &Order, payer: Address) -> Vec<Watched> {
+    if asking.program.path.is_none() {
+        return Vec::new();
     }
-    let answer = Simulation {
-        status: if gains.is_some() { SimulationStatus::Success } else { SimulationStatus::Reverted },
-        block_number: Some(block.number),
-        gas_used: Some(outcome.gas_used),
-        outputs: order.outputs.iter().zip(gains.iter().flatten().copied()).map(paid).collect(),
-        overrides,
-        revert,
-    };
-    let reserve = ether_fee_reserve(order);
-    let gas = gains.is_some().then_some(MeasuredGas { used: outcome.gas_used, spent: outcome.gas_spent, reserve });
-    Simulated { answer, gas, warning: None }
-}
-
-fn reverted(data: &Bytes) -> Revert {
-    let told = revert::decode(data);
-    let step = told.step.and_then(|step| usize::try_from(step).ok());
-    Revert {
-        selector: told.selector.map(|selector| Bytes::from(selector).to_string()),
-        name: told.name,
-        message: told.message,
-        step: step.map(path::step_id),
-    }
+    let outputs = order.outputs.iter().map(|output| (output.token, order.recipient));
+    let all = outputs.chain(order.inputs.iter().map(|input| (input.token, payer)));
+    all.filter(|(token, _)| *token != NATIVE_ETHER).map(|(token, owner)| Watched { token, owner }).collect()
 }
 
 fn unavailable(why: &str) -> Simulated {

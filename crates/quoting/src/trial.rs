@@ -17,6 +17,6 @@ pub(crate) async fn of(
         return None;
     }
     let (market, shown) = (&draft.asked.published.head.market, Shown::by(&draft.asked.request));
-    let asking = Asking { caller, market, route: &draft.found.solution.route, shown, buys: draft.found.program.buys() };
-    Some(simulations.of_quote(asking, kept, draft.asked.request.taker, &draft.found.order, &draft.found.program).await)
+    let asking = Asking { caller, market, route: &draft.found.solution.route, shown, program: &draft.found.program };
+    Some(simulations.of_quote(asking, kept, draft.asked.request.taker, &draft.found.order).await)
 }

@@ -118,7 +118,7 @@ pub struct ReadyQuarantined {
 pub struct ReadyNode {
     /// Its host and port; never a path, a query or a user name.
     pub name: String,
-    /// `ok`, or what is the matter: `wrong_chain`, `disagrees`, `missing_logs`, `failing` or `behind`.
+    /// `ok`, or what is the matter: `wrong_chain`, `disagrees`, `missing_logs`, `calls_fail`, `failing` or `behind`.
     pub status: &'static str,
     /// How good it is, 0 to 100.
     pub score: u8,

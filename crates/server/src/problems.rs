@@ -143,7 +143,7 @@ fn sample(code: Code) -> (&'static str, Problem) {
             FieldCode::Permit2SignatureInvalid,
             "signed by 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266, expected the taker",
         ),
-        Code::RateLimited => plain(quote, "600 calls a minute are allowed here; the next window starts in 12 s"),
+        Code::RateLimited => plain(quote, "600 calls per minute are allowed here; the next window starts in 12 s"),
         Code::Internal => plain(quote, "the service failed; the request id names this failure in its log"),
         Code::NotReady => plain(quote, "the market is still being read; see /ready"),
         Code::MarketStale => plain(quote, "the newest market is 640 s old and the node gives no newer one"),

@@ -28,7 +28,7 @@ pub use fork::Fork;
 pub use grant::Grant;
 pub use lanes::{Admitted, Caller};
 pub use line::Kept;
-pub use simulate::{Outcome, Part, SimulationError, Status, Transferred, simulate, simulate_with_parts};
+pub use simulate::{Outcome, Part, SimulationError, Status, Transferred, Watched, simulate, simulate_with_parts};
 pub use simulator::Simulator;
 pub use source::{SourceError, StateSource};
 pub use work::{Bounds, WorkError, WorkPool};

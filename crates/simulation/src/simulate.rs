@@ -46,6 +46,19 @@ pub struct Outcome {
     pub gas_spent: u64,
     /// Outcome of each grant, in the order given.
     pub grants: Vec<(Grant, Granted)>,
+    /// Code of the called account before it runs.
+    pub called_code: Bytes,
+    /// Each watched balance before and after it, in the order given.
+    pub balances: Vec<[U256; 2]>,
+}
+
+/// A balance that is compared before and after a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The token.
+    pub token: Address,
+    /// The holder.
+    pub owner: Address,
 }
 
 /// Why a simulation could not be run.
@@ -73,21 +86,39 @@ impl From<RunError> for SimulationError {
 /// # Errors
 /// [`SimulationError`] when the state could not be read or the transaction is invalid. A revert is not an error.
 pub fn simulate(fork: &Fork, transaction: &Transaction, grants: &[Grant]) -> Result<Outcome, SimulationError> {
+    simulate_watching(fork, transaction, grants, &[])
+}
+
+fn simulate_watching(
+    fork: &Fork,
+    transaction: &Transaction,
+    grants: &[Grant],
+    watched: &[Watched],
+) -> Result<Outcome, SimulationError> {
     let mut overlay: Overlay<'_> = CacheDB::new(fork);
     let mut granted = Vec::with_capacity(grants.len());
     for wanted in grants {
         granted.push((wanted.clone(), grant(&mut overlay, wanted)?));
     }
+    let called = overlay.basic(transaction.to)?.and_then(|info| info.code);
+    let called_code = called.map(|code| code.original_bytes()).unwrap_or_default();
+    let before = balances(&mut overlay, watched)?;
     let result = run(&mut overlay, transaction, true)?;
     let gas_used = result.tx_gas_used();
     let gas_spent = result.gas().total_gas_spent().max(gas_used);
-    Ok(Outcome { status: result.into(), gas_used, gas_spent, grants: granted })
+    let after = balances(&mut overlay, watched)?;
+    let balances = before.into_iter().zip(after).map(|(before, after)| [before, after]).collect();
+    Ok(Outcome { status: result.into(), gas_used, gas_spent, grants: granted, called_code, balances })
+}
+
+fn balances(overlay: &mut Overlay<'_>, watched: &[Watched]) -> Result<Vec<U256>, SimulationError> {
+    watched.iter().map(|Watched { token, owner }| balance(overlay, *owner, *token)).collect()
 }
 
 /// A part of a transaction that can run by itself, and its grants.
 pub type Part = (Transaction, Vec<Grant>);
 
-/// Simulates a transaction as [`simulate`] does. If it met state that was never read before, runs its `parts` too, each
+/// Simulates a transaction as [`simulate`] does, and compares the `watched` balances. If it met state that was never read before, runs its `parts` too, each
 /// by itself, so that the state which all of them touch is read at once instead of one part after the other.
 ///
 /// # Errors
@@ -96,9 +127,10 @@ pub fn simulate_with_parts(
     fork: &Fork,
     transaction: &Transaction,
     grants: &[Grant],
+    watched: &[Watched],
     parts: &[Part],
 ) -> Result<Outcome, SimulationError> {
-    let outcome = simulate(fork, transaction, grants);
+    let outcome = simulate_watching(fork, transaction, grants, watched);
     if fork.may_have_diverged() {
         for (part, grants) in parts {
             fork.begin_part();

@@ -4,7 +4,7 @@ import type { Approval, Quote } from "../api/types";
 import { NOBODY } from "../form/request";
 import { short, symbolOf } from "../text";
 
-function Row({ quote, approval }: { quote: Quote; approval: Approval }) {
+function Row({ quote, approval, once = false }: { quote: Quote; approval: Approval; once?: boolean }) {
   const token = quote.path.tokens.find(({ address }) => address === approval.token);
   const amount = atomic(approval.amount) ?? 0n;
   const nobody = quote.taker === NOBODY;
@@ -13,7 +13,7 @@ function Row({ quote, approval }: { quote: Quote; approval: Approval }) {
     <li>
       <span class={`badge ${approval.satisfied ? "good" : "open"}`}>{state}</span>{" "}
       <code title={approval.spender}>{short(approval.spender)}</code> may take{" "}
-      <span class="breaks">{token ? grouped(amount, token.decimals) : amount.toString()}</span> <bdi>{token ? symbolOf(token) : short(approval.token)}</bdi>
+      <span class="breaks">{once ? "any amount" : token ? grouped(amount, token.decimals) : amount.toString()}</span>{once && " of"} <bdi>{token ? symbolOf(token) : short(approval.token)}</bdi>
       {approval.requires_zero_reset && !approval.satisfied && approval.transactions.length > 1 && <>, through zero: this token asks for two transactions</>}
     </li>
   );
@@ -37,7 +37,7 @@ export function Approvals({ quote }: { quote: Quote }) {
           <p class="quiet">Or once for Permit2, and from then on a signature:</p>
           <ul class="plain">
             {permit2.approvals.map((approval) => (
-              <Row key={approval.token} quote={quote} approval={approval} />
+              <Row key={approval.token} quote={quote} approval={approval} once />
             ))}
           </ul>
         </>

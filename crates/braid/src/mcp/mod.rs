@@ -84,11 +84,7 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let given = call.arguments.unwrap_or_default();
-        let known = tools().into_iter().find(|tool| tool.name == call.name);
-        let takes = known.and_then(|tool| Some(tool.input_schema.get("properties")?.as_object()?.clone()));
-        let strange = given.keys().find(|key| takes.as_ref().is_some_and(|takes| !takes.contains_key(*key)));
-        if let Some(key) = strange {
-            let error = format!("{key:?} is no argument of {}; tools/list names them", call.name);
+        if let Some(error) = wrong_argument(&call.name, &given) {
             return Ok(CallToolResult::structured_error(json!({"error": error})).into());
         }
         let given = Value::Object(given);
@@ -172,6 +168,24 @@ fn text(value: &Value, name: &str) -> Result<String> {
     value.as_str().map(str::to_owned).ok_or_else(|| eyre!("{name} must be text"))
 }
 
+/// Says what is wrong with an argument of a tool, if one is unknown or not of the type that the tool names.
+fn wrong_argument(name: &str, given: &Map<String, Value>) -> Option<String> {
+    let tool = tools().into_iter().find(|tool| tool.name == name)?;
+    let takes = tool.input_schema.get("properties")?.as_object()?;
+    given.iter().find_map(|(key, value)| {
+        let Some(property) = takes.get(key) else {
+            return Some(format!("{key:?} is no argument of {name}; tools/list names them"));
+        };
+        let (fits, expected) = match property["type"].as_str()? {
+            "integer" => (value.is_u64() || value.is_i64(), "an integer"),
+            "boolean" => (value.is_boolean(), "true or false"),
+            "array" => (value.is_array(), "a list"),
+            _ => (value.is_string(), "text"),
+        };
+        (!fits && !value.is_null()).then(|| format!("{key:?} must be {expected}, got {value}"))
+    })
+}
+
 fn tools() -> Vec<Tool> {
     let entry = |more: Value| {
         let mut properties = json!({"token": {"type": "string", "description": "Symbol or address"}});
@@ -241,4 +255,27 @@ fn tool(name: &'static str, about: &'static str, properties: &Value, required: &
     let schema = schema.as_object().cloned().unwrap_or_default();
     let reads = ToolAnnotations::new().read_only(true).destructive(false).open_world(true);
     Tool::new(name, about, Arc::new(schema)).with_annotations(reads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_of_another_type_is_refused_and_not_ignored() {
+        let wrong = |tool: &str, given: Value| wrong_argument(tool, given.as_object().unwrap());
+        assert_eq!(wrong("tokens", json!({"limit": "5"})).as_deref(), Some("\"limit\" must be an integer, got \"5\""));
+        assert_eq!(wrong("tokens", json!({"limit": 5, "search": "usdc"})), None);
+        assert_eq!(wrong("tokens", json!({"search": null})), None);
+        assert_eq!(wrong("tokens", json!({"search": 5})).as_deref(), Some("\"search\" must be text, got 5"));
+        assert_eq!(
+            wrong("prices", json!({"tokens": "USDC"})).as_deref(),
+            Some("\"tokens\" must be a list, got \"USDC\"")
+        );
+        assert_eq!(
+            wrong("quote", json!({"simulate": 1})).as_deref(),
+            Some("\"simulate\" must be true or false, got 1")
+        );
+        assert!(wrong("quote", json!({"slippage": 5})).unwrap().starts_with("\"slippage\" is no argument of quote"));
+    }
 }

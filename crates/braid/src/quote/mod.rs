@@ -1,4 +1,4 @@
-//! `braid quote`: one quote, worked out here, for a person or a machine.
+//! `braid quote`: one quote, computed locally, for a person or a machine.
 
 mod json;
 pub(crate) mod tree;
@@ -38,8 +38,8 @@ pub(crate) struct Args {
     buy: Option<String>,
     #[command(flatten)]
     source: Source,
-    /// Longest chain of steps
-    #[arg(long, value_name = "STEPS", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
+    /// Maximum number of pools on a path
+    #[arg(long, value_name = "STEPS", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOPS)))]
     max_hops: u8,
     /// What a unit of gas costs, in gwei, with up to nine decimals. By default the next block's base fee
     #[arg(long = "gas-price-gwei", value_name = "GWEI", value_parser = parse_gwei)]
@@ -79,12 +79,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let prepared = Prepared::new(Arc::clone(&market));
     let (request, solution, exact) = match exact {
         None => {
-            let solution = solve(&prepared, &request).map_err(no_quote)?;
+            let solution = solve(&prepared, &request).map_err(|error| no_quote(&request, &market, error))?;
             (request, solution, None)
         }
         Some(amount) => {
             let purchase = Purchase { trade: &request, amount, is_enough: &|_| true };
-            let Bought { route, amount_in, bound, pools_visited, .. } = buy(&prepared, &purchase).map_err(no_quote)?;
+            let bought = buy(&prepared, &purchase).map_err(|error| no_quote(&request, &market, error))?;
+            let Bought { route, amount_in, bound, pools_visited, .. } = bought;
             let known = bound.and_then(|bound| bound.certificate(amount_in, &route));
             let least_in = known.as_ref().ok().map(|known| known.least_amount_in);
             let certificate = known.map(|known| known.certificate);
@@ -95,8 +96,22 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.json { out::line(json::text(&quoted)?) } else { print(&quoted) }
 }
 
-fn no_quote(error: SolveError) -> Failed {
-    Failed::new(Exit::NoRoute, format!("no quote: {error}"))
+/// The largest `--max-hops`.
+const MOST_HOPS: u8 = 8;
+
+fn no_quote(request: &Request, market: &Market, error: SolveError) -> Failed {
+    let symbol = |id: TokenId| market.tokens().get(id).map(|token| plain(&token.symbol)).unwrap_or_default();
+    let why = match error {
+        SolveError::NoRoute(token) => {
+            let longer = if request.max_hops < MOST_HOPS { ": allow longer ones with --max-hops, up to 8" } else { "" };
+            format!("no route within {} hops reaches {}{longer}", request.max_hops, symbol(token))
+        }
+        SolveError::NoReferencePrice(token) => {
+            format!("{} has no reference price, and each of several outputs needs one: ask for it alone", symbol(token))
+        }
+        SolveError::InsufficientLiquidity | SolveError::AmountTooSmall => error.to_string(),
+    };
+    Failed::new(Exit::NoRoute, format!("no quote: {why}"))
 }
 
 /// What words name in a market: of a purchase the inputs have no amount yet.

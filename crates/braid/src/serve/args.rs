@@ -24,38 +24,38 @@ pub(crate) struct Args {
     /// Address and port to listen on
     #[arg(long, env = "BRAID_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     pub(super) listen: SocketAddr,
-    /// Address and port for `/metrics` alone, which then is not on the other one
+    /// Address and port of a separate server for `/metrics`; the main port then does not serve it
     #[arg(long, env = "BRAID_METRICS_LISTEN", value_name = "ADDR:PORT")]
     pub(super) metrics_listen: Option<SocketAddr>,
-    /// An API key that is valid besides those of `braid keys`; may be given several times
+    /// A valid API key in addition to those of `braid keys`; may be given several times
     #[arg(long = "api-key", env = "BRAID_API_KEYS", value_name = "KEY", value_delimiter = ',', hide_env_values = true)]
     pub(super) api_keys: Vec<String>,
-    /// A file with such keys, one a line
+    /// A file with more API keys, one per line
     #[arg(long, env = "BRAID_API_KEY_FILE", value_name = "FILE")]
     pub(super) api_key_file: Option<PathBuf>,
     /// Let callers without a key quote (never build), under a limit per address
     #[arg(long, env = "BRAID_ANONYMOUS_QUOTES")]
     anonymous_quotes: bool,
-    /// Calls a minute with a key, per key
+    /// Calls per minute with a key, per key
     #[arg(long, env = "BRAID_RATE_LIMIT", value_name = "N", default_value_t = 600)]
     rate_limit: u32,
-    /// Calls in any one second with a key, per key. By default only the minute counts
+    /// Calls in any one second with a key, per key. By default only the limit per minute applies
     #[arg(long, env = "BRAID_BURST_LIMIT", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     burst_limit: Option<u32>,
-    /// Quotes a minute without a key, per address
+    /// Quotes per minute without a key, per address
     #[arg(long, env = "BRAID_ANONYMOUS_RATE_LIMIT", value_name = "N", default_value_t = 10)]
     anonymous_rate_limit: u32,
-    /// Market data reads a minute without a key, per address
+    /// Market data reads per minute without a key, per address
     #[arg(long, env = "BRAID_READ_RATE_LIMIT", value_name = "N", default_value_t = 120)]
     read_rate_limit: u32,
-    /// A proxy whose `X-Forwarded-For` or `Forwarded` tells who calls, by its address or network; may be given several
-    /// times
+    /// A reverse proxy whose `X-Forwarded-For` or `Forwarded` header is trusted to name the caller, by address or
+    /// network; may be given several times
     #[arg(long = "trusted-proxy", env = "BRAID_TRUSTED_PROXIES", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
     trusted_proxies: Vec<IpNet>,
-    /// Most connections at once. Lowered where the system allows fewer open files
+    /// Maximum number of concurrent connections; lowered if the system allows fewer open files
     #[arg(long, env = "BRAID_MAX_CONNECTIONS", value_name = "N", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_connections: u32,
-    /// Most connections at once from one address, trusted proxies aside
+    /// Maximum number of concurrent connections from one address, except trusted proxies
     #[arg(long, env = "BRAID_MAX_CONNECTIONS_PER_ADDRESS", value_name = "N", default_value_t = 512,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_connections_per_address: u32,
@@ -66,31 +66,29 @@ pub(crate) struct Args {
     /// A web origin that browsers may call from; may be given several times. Without it, or with `*`, any origin may
     #[arg(long = "cors-origin", env = "BRAID_CORS_ORIGINS", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     cors_origins: Vec<String>,
-    /// Quotes that are worked out at once. By default one per core
+    /// Number of quotes solved at once. By default one per core
     #[arg(long, env = "BRAID_SOLVE_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     solve_threads: Option<u16>,
     /// Pause between two checks of the self-audit, in milliseconds: each compares one swap's model with the EVM. 0
     /// turns it off
     #[arg(long, env = "BRAID_AUDIT_EVERY_MS", value_name = "MS", default_value_t = 1_000)]
     audit_every_ms: u64,
-    /// Most checks of the self-audit at one block
+    /// Maximum number of checks of the self-audit per block
     #[arg(long, env = "BRAID_AUDIT_PER_BLOCK", value_name = "N", default_value_t = 16)]
     audit_per_block: u32,
-    /// Most calls of the node that the self-audit takes for one block on average
+    /// Maximum number of node calls of the self-audit per block, on average
     #[arg(long, env = "BRAID_AUDIT_CALLS", value_name = "N", default_value_t = 20)]
     audit_calls: u32,
-    /// Longest time for a simulation in all, in milliseconds; past it the quote or build comes with `"status":
-    /// "unavailable"`
+    /// Time limit of a whole simulation, in milliseconds; beyond it the answer has `"status": "unavailable"`
     #[arg(long, env = "BRAID_SIMULATION_MS", value_name = "MS", default_value_t = 2_000,
           value_parser = clap::value_parser!(u64).range(1..=10_000))]
     simulation_ms: u64,
-    /// Longest wait for a thread, in milliseconds, that a quote is accepted for; one that would wait longer is turned
-    /// away
+    /// Longest expected wait for a thread, in milliseconds; a quote that would wait longer is refused
     #[arg(long, env = "BRAID_SOLVE_WAIT_MS", value_name = "MS", default_value_t = 100,
           value_parser = clap::value_parser!(u64).range(..=10_000))]
     solve_wait_ms: u64,
-    /// How long requests are still taken after SIGTERM, in milliseconds, while `/ready` answers 503: time for a load
-    /// balancer to see it
+    /// How long requests are still accepted after SIGTERM, in milliseconds, while `/ready` answers 503, so that a load
+    /// balancer notices
     #[arg(long, env = "BRAID_STOP_DELAY_MS", value_name = "MS", default_value_t = 0,
           value_parser = clap::value_parser!(u64).range(..=60_000))]
     stop_delay_ms: u64,
@@ -104,7 +102,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "Examples:
   braid serve --rpc-url http://127.0.0.1:8545 --api-key my-key
   BRAID_RPC_URL=/var/run/geth.ipc braid serve --listen 0.0.0.0:8080 --data /var/lib/braid
-  braid serve --rpc-url ws://127.0.0.1:8546 --rpc-url https://node.example/KEY    (the second where the first fails)
+  braid serve --rpc-url ws://127.0.0.1:8546 --rpc-url https://node.example/KEY    (the second if the first fails)
   braid serve --follow --redis redis://10.0.0.5    (the market comes from a service that has a node and the same --redis)
 
 Then:

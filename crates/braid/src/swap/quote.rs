@@ -90,9 +90,7 @@ impl Quote {
     pub(super) fn check_simulation(&self) -> Result<()> {
         let simulation = &self.answer["simulation"];
         if let Some(short) = self.answer["issues"]["balance"].as_array().and_then(|issues| issues.first()) {
-            let text =
-                format!("the account holds {} of {}, {} are sold", short["actual"], short["token"], short["expected"]);
-            return Err(Failed::new(Exit::Reverted, text).into());
+            return Err(Failed::new(Exit::Reverted, short_of(&self.sold, short)).into());
         }
         match simulation["status"].as_str() {
             Some("success") => {
@@ -104,5 +102,34 @@ impl Quote {
             }
             _ => out::line("simulation   unavailable"),
         }
+    }
+}
+
+/// Says what an account lacks of a token that it sells.
+fn short_of(sold: &[(Named, U256)], issue: &Value) -> String {
+    let address = issue["token"].as_str().and_then(|text| text.parse::<Address>().ok());
+    let token = sold.iter().map(|(token, _)| token).find(|token| Some(token.address) == address);
+    let amount = |value: &Value| {
+        let units = value.as_str().and_then(|text| text.parse().ok()).unwrap_or(U256::ZERO);
+        token.map_or_else(|| format!("{units} atomic units"), |token| token.amount(units))
+    };
+    format!("the account holds {}, the swap sells {}", amount(&issue["actual"]), amount(&issue["expected"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::address;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_an_account_lacks_is_told_in_whole_tokens() {
+        let usdc = address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
+        let token = Named { address: usdc, symbol: "USDC".into(), decimals: 6, others: 0 };
+        let issue =
+            json!({"token": usdc.to_checksum(None), "actual": "1000031828372466", "expected": "2000000000000000"});
+        let told = short_of(&[(token, U256::ZERO)], &issue);
+        assert_eq!(told, "the account holds 1000031828.372466 USDC, the swap sells 2000000000 USDC");
     }
 }

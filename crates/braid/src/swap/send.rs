@@ -65,7 +65,11 @@ pub(super) fn approvals(quote: &Quote, by_permit2: bool) -> Result<Vec<Pending>>
         let transactions = approval_transactions(token.address, spender, *units, current);
         if !transactions.is_empty() {
             pending.push(Pending {
-                words: format!("{name} may take {}, no more", token.amount(*units)),
+                words: if spender == permit2::ADDRESS {
+                    format!("{name} may take {} for swaps that you sign", token.symbol)
+                } else {
+                    format!("{name} may take {}, no more", token.amount(*units))
+                },
                 calls: transactions.into_iter().map(|transaction| (transaction.to, transaction.data)).collect(),
             });
         }

@@ -169,6 +169,8 @@ fn keys_are_made_listed_and_revoked() {
     keys(&["create", "guest", "--rate", "60", "--burst", "5", "--expires", "2100-01-01T00:00:00Z"]);
     let guest = keys(&["list"]).lines().nth(2).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(guest.ends_with("2100-01-01T00:00:00Z 60 5 guest"), "{guest}");
+    let after = braid(&["keys", "list", "--data", data_dir]).output().unwrap();
+    assert!(String::from_utf8(after.stdout).unwrap().contains(" guest"), "the directory stands after the subcommand");
     let over = braid(&["keys", "--data-dir", data_dir, "create", "late", "--expires", "2020-01-01T00:00:00Z"]).output();
     assert!(fails(&over.unwrap()).contains("the expiry is in the past"));
     let unknown = braid(&["keys", "--data-dir", data_dir, "revoke", "key_x"]).output().unwrap();
@@ -275,7 +277,7 @@ fn completions_and_manual_pages_know_every_command() {
     assert!(swap.contains("Nothing is signed or sent without"), "{swap}");
     let wrong = braid(&["no-such-command"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(said(&["--help"]).contains("6  a receipt or a service says other"));
+    assert!(said(&["--help"]).contains("6  a receipt or an answer of a service differs"));
 }
 
 /// Links the binary into a folder of its own, so that only the test's files are next to it.
@@ -310,12 +312,12 @@ fn a_command_of_the_workshop_is_handed_to_the_binary_beside_and_named_where_ther
 }
 
 #[test]
-fn a_recorded_market_is_told_how_it_becomes_a_market_file() {
+fn a_file_that_is_no_market_file_is_told_what_writes_one() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("recorded.json");
     std::fs::write(&file, r#"{"tokens": [], "pools": []}"#).unwrap();
     let said = fails(&braid(&["market", "show", file.to_str().unwrap()]).output().unwrap());
-    assert!(said.contains("not a market file; `braid-lab market load`"), "{said}");
+    assert!(said.contains("not a market file; `braid market save FILE` writes one"), "{said}");
 }
 
 #[test]

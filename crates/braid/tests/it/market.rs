@@ -102,6 +102,17 @@ fn a_quote_for_a_machine_adds_up_and_is_that_of_the_old_form() {
 }
 
 #[test]
+fn a_quote_without_a_route_names_the_token_and_the_option() {
+    let odd = ODD.to_string();
+    for words in [["1", &odd, "USDC"], [&odd, "300", "USDC"]] {
+        let output = run(&[&["quote", "--max-hops", "1"], &words[..]].concat());
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && told.contains("no route within 1 hops reaches USDC"), "{told}");
+        assert!(told.contains("--max-hops"), "{told}");
+    }
+}
+
+#[test]
 fn an_exact_output_is_bought_for_the_least_input() {
     let number = |value: &Value| value.as_str().unwrap().parse::<u128>().unwrap();
     let bought = json(&["quote", "--json", "ETH", "250000", "USDC"]);

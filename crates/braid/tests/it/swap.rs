@@ -115,7 +115,7 @@ async fn what_is_shown_is_what_arrives() {
     let keystore = ["--key-file", store, "--password-file", password.to_str().unwrap()];
     let args = ["swap", "500", "USDC", "DAI", "--rpc-url", &url, "--permit2", "--send"];
     let text = said(&ran(braid(&[&args[..], &keystore].concat())).await);
-    assert!(line(&text, "approved").starts_with("Permit2 may take 500 USDC, no more"), "{text}");
+    assert!(line(&text, "approved").starts_with("Permit2 may take USDC for swaps that you sign"), "{text}");
     assert!(line(&text, "received").ends_with("(as quoted, to the last unit)"), "{text}");
 
     // Impossible requests are refused before anything is sent, each with its own exit code.
@@ -143,11 +143,8 @@ async fn an_exact_amount_is_bought_with_a_token_by_an_approval_and_by_a_signatur
     let chain = Devnet::start(Options::default()).await.unwrap();
     let url = chain.http_url();
     let [usdc, weth] = ["USDC", "WETH"].map(|symbol| tokens::by_symbol(symbol).address);
-    let spenders = [
-        (None, "the proxy", braid_execution::proxy::address()),
-        (Some("--permit2"), "Permit2", braid_execution::permit2::ADDRESS),
-    ];
-    for (how, name, spender) in spenders {
+    let spenders = [(None, braid_execution::proxy::address()), (Some("--permit2"), braid_execution::permit2::ADDRESS)];
+    for (how, spender) in spenders {
         let holds = async |token| chain.balance_of(token, accounts::TAKER).await.unwrap();
         let before = (holds(usdc).await, holds(weth).await);
         let args: Vec<&str> =
@@ -155,11 +152,19 @@ async fn an_exact_amount_is_bought_with_a_token_by_an_approval_and_by_a_signatur
         let text = said(&ran(by_variable(&args)).await);
         let of = |word: &str, places| units(line(&text, word).split(' ').next().unwrap(), places);
         let (most, sold, received) = (of("at most", 6), of("sold", 6), of("received", 18));
-        let approved = format!("{name} may take {} USDC, no more", line(&text, "at most").split(' ').next().unwrap());
+        // Permit2 is approved once for all later swaps.
+        let (approved, left) = match how {
+            None => {
+                let most_in_words = line(&text, "at most").split(' ').next().unwrap();
+                (format!("the proxy may take {most_in_words} USDC, no more"), most - sold)
+            }
+            Some(_) => ("Permit2 may take USDC for swaps that you sign".into(), U256::MAX),
+        };
         assert!(line(&text, "approved").starts_with(&approved), "{text}");
         assert_eq!((before.0 - holds(usdc).await, holds(weth).await - before.1), (sold, received), "{text}");
         assert!(received >= units("0.5", 18) && sold > U256::ZERO && sold <= most, "{text}");
-        assert_eq!(allowance(&chain, usdc, spender).await, most - sold, "what was not sold stays allowed, and no more");
+        let allowed = allowance(&chain, usdc, spender).await;
+        assert_eq!(allowed, left, "what was not sold stays allowed, and no more");
     }
 }
 

@@ -280,7 +280,8 @@ impl<'a> Walker<'a> {
     /// `transferFrom` by a spender whose allowance is for exactly what the order takes.
     fn transfer_from(&mut self, spender: Address, token: Address, to: Address, run: &Run<'_>) {
         self.meter.work(costs::TRANSFER_FROM - costs::TRANSFER);
-        let used_up = !self.buys && (run.ledger.account(token).due.is_zero() || spender != self.proxy);
+        // Permit2's allowance is for all later swaps too.
+        let used_up = !self.buys && spender == self.proxy && run.ledger.account(token).due.is_zero();
         self.meter.write((token, self.payer, spender), false, used_up);
         self.transfer(token, self.payer, to, run);
     }

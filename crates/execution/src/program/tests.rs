@@ -216,6 +216,24 @@ fn a_purchase_leaves_some_of_the_allowance_where_a_sale_clears_it() {
     assert_eq!(gas(&purchase).unwrap().total_gas_units, gas(&check(&case)).unwrap().total_gas_units + 4_800);
 }
 
+/// The figures of `docs/integrate/fees.md`.
+#[test]
+fn a_signature_costs_more_than_an_allowance() {
+    let more = |case: &routes::Case| {
+        let (program, payer) = (check(case), Address::repeat_byte(4));
+        let gas = |authorization| {
+            crate::gas::estimate(&case.market, &case.route, &case.order, &program, payer, authorization).unwrap()
+        };
+        let [allowance, signature] = [crate::Authorization::Allowance, crate::Authorization::Permit2].map(gas);
+        signature.total_gas_units - allowance.total_gas_units
+    };
+    // The signature pays the first pool, or the proxy, which pays the pools.
+    let straight = more(&routes::chain(&[routes::V3], None));
+    let by_way_of_the_proxy = more(&routes::split_of_usdc_over_v2_and_v3());
+    assert!((26_000..28_000).contains(&straight), "{straight}");
+    assert!((30_000..32_000).contains(&by_way_of_the_proxy), "{by_way_of_the_proxy}");
+}
+
 #[test]
 fn ether_for_one_pool_is_wrapped_by_its_step() {
     let case = routes::ether_to_ether_free_swap();

@@ -18,7 +18,7 @@ pub enum FileError {
         why: String,
     },
     /// The file does not begin with the magic bytes.
-    #[error("not a market file; `braid-lab market load` makes one of a recorded market in JSON")]
+    #[error("not a market file; `braid market save FILE` writes one")]
     NotAMarket,
     /// The layout has another version.
     #[error("market file of version {got}, expected {expected}: save it again with this version of Braid")]

@@ -7,4 +7,5 @@ mod read;
 mod value;
 
 pub use read::{Item, Object, Reader};
+pub(crate) use read::{child, quoted};
 pub use value::{Json, ParseError, parse};

@@ -164,7 +164,7 @@ impl<'a> Object<'a> {
 }
 
 /// Returns the pointer of a member, escaped as RFC 6901 says and cut where a client sent an absurd name.
-fn child(pointer: &str, name: &str) -> String {
+pub(crate) fn child(pointer: &str, name: &str) -> String {
     let name: String = name.chars().take(64).collect();
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

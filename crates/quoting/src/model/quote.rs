@@ -289,7 +289,8 @@ pub struct Approval {
     pub token: Eip55,
     /// Who takes it.
     pub spender: Eip55,
-    /// The input's amount.
+    /// What the swap needs: the input's amount. `transactions` allow the proxy exactly this, and Permit2 the largest amount,
+    /// so that it is approved once.
     pub amount: Amount,
     /// At the quote's block; `null` where it was not read.
     pub current_allowance: Option<Amount>,
@@ -442,12 +443,12 @@ pub struct Simulation {
     pub block_number: Option<u64>,
     /// Units.
     pub gas_used: Option<u64>,
-    /// What each output paid.
+    /// What arrived at the recipient of each output.
     pub outputs: Vec<SimulatedOutput>,
-    /// What the taker lacked and was granted.
+    /// What was missing and added; nothing in a build.
     #[schema(value_type = Vec<Override>)]
     pub overrides: Vec<&'static str>,
-    /// Why it reverted.
+    /// Why it must not be sent.
     pub revert: Option<Revert>,
 }
 
@@ -457,7 +458,7 @@ pub struct Simulation {
 pub enum SimulationStatus {
     /// The transaction went through.
     Success,
-    /// The transaction reverted.
+    /// The transaction reverted, or paid less than the minimum, or met no proxy.
     Reverted,
     /// There was no simulation.
     Unavailable,
@@ -472,16 +473,16 @@ pub struct SimulatedOutput {
     pub amount: Amount,
 }
 
-/// Why a simulated transaction reverted.
+/// Why a simulated transaction must not be sent.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Revert {
-    /// First four bytes of the revert data.
+    /// First four bytes of the revert data; `null` where it did not revert by itself.
     pub selector: Option<String>,
     /// Name of the error.
     pub name: Option<String>,
     /// In words.
     pub message: String,
-    /// The step that failed.
+    /// The step of `path` that failed; `null` where none did, as in the payment of the outputs.
     pub step: Option<String>,
 }
 

@@ -37,8 +37,8 @@ words! {
     /// How the proxy gets the inputs.
     Authorization as "Authorization": ["allowance", "permit2", "native"];
 
-    /// What the taker lacked and was granted in a simulation.
-    Override as "Override": ["balance", "allowance"];
+    /// What was missing and added for a simulation: the taker's balance or allowance, the proxy's code.
+    Override as "Override": ["balance", "allowance", "code"];
 
     /// Stable code of a problem.
     ProblemCode as "ProblemCode": Code::ALL.iter().map(|code| code.meaning().name);

@@ -43,8 +43,12 @@ pub(super) fn of_route(receipt: &Receipt, market: Market) -> Result<Again, Strin
     let sold = order.inputs.iter().map(|input| order.input_after_fee(input));
     let inputs: Vec<_> = asked.tokens.inputs.iter().copied().zip(sold).collect();
     let at = market.block().next();
-    let route = reprice::reprice(&market, &at, &receipt.plan.steps, &inputs, &asked.tokens.outputs)
-        .map_err(|error| error.to_string())?;
+    let steps = &receipt.plan.steps;
+    let route = match receipt.plan.program.buys() {
+        true => reprice::path(&market, steps),
+        false => reprice::reprice(&market, &at, steps, &inputs, &asked.tokens.outputs),
+    };
+    let route = route.map_err(|error| error.to_string())?;
     let needed = receipt.quote["exact_output"]["needed_input"].as_str().and_then(|text| text.parse().ok());
     let draft =
         solve::along(asked, aside, limits(receipt), (needed.unwrap_or_default(), route, receipt.plan.program.buys()));

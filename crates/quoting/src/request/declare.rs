@@ -1,8 +1,8 @@
 //! Declaring what clients send once: from the fields follow how they are read and what the document says of them.
 
 use super::document::Field;
-use crate::json::{Item, Json, Reader};
-use crate::problem::Problem;
+use crate::json::{Item, Json, Reader, child, quoted};
+use crate::problem::{FieldCode, Problem};
 
 /// An object that clients send, in a body or as the parameters of a query. [`request!`] declares it.
 pub trait Request: Sized {
@@ -28,20 +28,36 @@ pub trait Request: Sized {
         r.finish(read)
     }
 
-    /// Reads the parameters of a query: of each the first that is not empty. Unknown parameters are ignored; one that is required and absent is read
-    /// as if it were empty.
+    /// Reads the parameters of a query, as if empty ones were not there. A list may be given in several parameters. One that is
+    /// required and absent is read as if it were empty.
     ///
     /// # Errors
-    /// A problem that names every wrong parameter.
+    /// A problem that names every wrong parameter: also the unknown ones, and those that are given twice.
     fn parse_query(pairs: &[(String, String)]) -> Result<Self, Problem> {
-        let given = |field: Field| {
-            let text = pairs.iter().find(|(name, text)| name == field.name && !text.is_empty());
-            let text = text.map(|(_, text)| text.as_str()).or(field.required.then_some(""))?;
-            Some((field.name.to_owned(), field.value(text)))
-        };
-        Self::parse(&Json::Map(Self::fields().into_iter().filter_map(given).collect()))
+        let mut r = Reader::default();
+        let unknown = pairs.iter().filter(|(name, _)| !Self::FIELDS.contains(&name.as_str()));
+        for (name, _) in unknown.take(MOST_UNKNOWN) {
+            let detail = format!("there is no parameter {} here, only {}", quoted(name), Self::FIELDS.join(", "));
+            r.wrong(&child("", name), FieldCode::UnknownField, detail);
+        }
+        let mut members = Vec::new();
+        for field in Self::fields() {
+            let given = pairs.iter().filter(|(name, text)| name == field.name && !text.is_empty());
+            let texts: Vec<&str> = given.map(|(_, text)| text.as_str()).collect();
+            if texts.len() > 1 && !field.is_list() {
+                let detail = format!("the parameter {} is given {} times", field.name, texts.len());
+                r.wrong(&child("", field.name), FieldCode::DuplicateField, detail);
+            } else if !texts.is_empty() || field.required {
+                members.push((field.name.to_owned(), field.value(&texts.join(","))));
+            }
+        }
+        let read = Self::read(&mut r, &Item { value: &Json::Map(members), pointer: String::new() });
+        r.finish(read)
     }
 }
+
+/// Most unknown parameters that an answer names.
+const MOST_UNKNOWN: usize = 16;
 
 /// Declares objects that clients send: for each field what it is to clients (its documentation), its name and type here, the
 /// [`Kind`](super::kind::Kind) of value that it takes, and whether it must be there.

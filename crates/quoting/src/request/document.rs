@@ -63,6 +63,11 @@ impl Field {
         parameter
     }
 
+    /// Returns whether it takes a list, which a query has with commas.
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.schema, RefOr::T(Schema::Array(_)))
+    }
+
     /// Reads a parameter's text as the JSON that a body would have in its place.
     pub(super) fn value(&self, text: &str) -> Json {
         match &self.schema {

@@ -2,6 +2,7 @@
 
 use braid_execution::PartnerFee;
 use braid_primitives::{Address, BPS, GasTier, PoolKey, U256};
+use braid_protocols::Product;
 use serde::{Deserialize, Serialize};
 
 use super::declare::{Request as _, request};
@@ -51,8 +52,8 @@ request! {
         pub max_hops: u8 = Integer(1..=8_u8), default(4);
         /// Most steps in the route, wrapping ether included. Default and maximum: what the service allows, 40 unless it is configured.
         pub max_steps: Option<u16> = Integer(1..=64_u16), optional;
-        /// Ids or family names of protocols to exclude; `issues` lists the unknown ones.
-        pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new());
+        /// Ids or family names of protocols to exclude, but not `wrapped_ether`; `issues` lists the unknown ones.
+        pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new()), then check_excluded;
         /// Ids or family names of the only protocols to use; `issues` lists the unknown ones, which are an error where there is no route without them.
         pub include_protocols: Option<Vec<String>> = List(Text, 0..=MAX_FILTERS), optional;
         /// Pools to exclude: a contract's address, and a slash and the pool's id where the contract holds many.
@@ -162,10 +163,24 @@ impl OutputEntry {
     }
 }
 
+/// Refuses to exclude the wrapping of ether, without which pools of WETH have no ether.
+fn check_excluded(r: &mut Reader, object: &Object<'_>) {
+    let names = entries(object, "exclude_protocols", MAX_FILTERS, |r, item| r.text(item).map(str::to_owned));
+    for (index, _) in names
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| name.as_ref().is_some_and(|name| Product::named(name).contains(&Product::WrappedEther)))
+    {
+        let detail =
+            "the wrapping of ether cannot be excluded: it trades at no pool, has no fee and is always one to one";
+        r.wrong(&format!("/exclude_protocols/{index}"), FieldCode::ValueUnknown, detail);
+    }
+}
+
 /// Checks inputs and outputs against each other, as far as they could be read.
 fn check_entries(r: &mut Reader, object: &Object<'_>) {
-    let outputs = entries(object, "outputs", OutputEntry::read);
-    let inputs = entries(object, "inputs", InputEntry::read);
+    let outputs = entries(object, "outputs", MAX_ENTRIES, OutputEntry::read);
+    let inputs = entries(object, "inputs", MAX_ENTRIES, InputEntry::read);
     let sold: Vec<_> = inputs.iter().map(|entry| entry.as_ref().map(|e| e.token.address)).collect();
     let bought: Vec<_> = outputs.iter().map(|entry| entry.as_ref().map(|e| e.token.address)).collect();
     for (side, tokens) in [("inputs", &sold), ("outputs", &bought)] {
@@ -225,7 +240,7 @@ fn is_exact(object: &Object<'_>) -> bool {
 
 /// Returns which entries have a field, whether it can be read or not; `None` for what is no object.
 fn given(object: &Object<'_>, side: &str, known: &[&str], name: &str) -> Vec<Option<bool>> {
-    entries(object, side, |r, item| Some(r.object(item.value, &item.pointer, known)?.get(name).is_some()))
+    entries(object, side, MAX_ENTRIES, |r, item| Some(r.object(item.value, &item.pointer, known)?.get(name).is_some()))
 }
 
 /// Notes a mistake at every entry that has a field, or at every one that has not.
@@ -243,8 +258,13 @@ fn note(
 }
 
 /// Returns the entries of a list, those that are wrong as `None`. Their mistakes were noted when they were first read.
-fn entries<T>(object: &Object<'_>, name: &str, read: impl Fn(&mut Reader, &Item<'_>) -> Option<T>) -> Vec<Option<T>> {
+fn entries<T>(
+    object: &Object<'_>,
+    name: &str,
+    most: usize,
+    read: impl Fn(&mut Reader, &Item<'_>) -> Option<T>,
+) -> Vec<Option<T>> {
     let mut again = Reader::default();
-    let items = object.get(name).and_then(|list| again.list(&list, 1, MAX_ENTRIES)).unwrap_or_default();
+    let items = object.get(name).and_then(|list| again.list(&list, 1, most)).unwrap_or_default();
     items.iter().map(|item| read(&mut again, item)).collect()
 }

@@ -262,13 +262,13 @@ impl Standing {
         let Quota { per_min, burst, .. } = self.quota;
         match burst.filter(|_| self.remaining > 0) {
             Some(burst) => {
-                let detail = format!("{burst} calls a second are allowed here; the next second starts now");
+                let detail = format!("{burst} calls per second are allowed here; retry in 1 s");
                 Problem::new(Code::RateLimited, detail).retry_after(1)
             }
             None => {
                 let reset_s = self.reset_s;
                 let detail =
-                    format!("{per_min} calls a minute are allowed here; the next window starts in {reset_s} s");
+                    format!("{per_min} calls per minute are allowed here; the next window starts in {reset_s} s");
                 Problem::new(Code::RateLimited, detail).retry_after(reset_s)
             }
         }
@@ -304,11 +304,12 @@ mod tests {
         let at = |now_ms| limits.count(caller(1), quota, now_ms);
         assert_eq!([at(0).1, at(10).1, at(20).1], [true, true, false]);
         let problem = at(999).0.exceeded();
-        assert_eq!((problem.retry_after_s, problem.detail.contains("2 calls a second")), (Some(1), true));
+        assert_eq!(problem.retry_after_s, Some(1));
+        assert_eq!(problem.detail, "2 calls per second are allowed here; retry in 1 s");
         // A call that the burst limit refuses does not count towards the minute.
         assert_eq!([at(1_000).1, at(1_001).1, at(2_000).1], [true, true, true]);
         let (standing, allowed) = at(3_000);
-        assert!(!allowed && standing.exceeded().detail.contains("5 calls a minute"));
+        assert!(!allowed && standing.exceeded().detail.starts_with("5 calls per minute are allowed here; "));
     }
 
     #[test]

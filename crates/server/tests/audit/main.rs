@@ -10,7 +10,7 @@ use std::sync::Arc;
 use braid_audit::{Probe, Verdict};
 use braid_devnet::{Devnet, Options, accounts, tokens};
 use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
-use braid_primitives::{Address, Bytes, PoolKey, U256, WETH};
+use braid_primitives::{Address, Bytes, NATIVE_ETHER, PoolKey, U256, WETH};
 use braid_server::{App, Config, MarketFeed, Parts, SystemClock, router};
 use braid_store::{KeyStore, QuoteStore};
 use serde_json::{Value, json};
@@ -346,6 +346,41 @@ async fn the_first_quote_of_a_token_that_taxes_transfers_is_refused() {
     world.audit_until(0).await;
     let (status, quote) = world.quote(link, units("LINK", 20), WETH).await;
     assert_eq!(status, 200, "{quote:#}");
+}
+
+/// A path does not look at what arrives. A token that begins to tax after its check must not simulate as if it had paid
+/// all.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_simulation_of_a_path_tells_what_a_token_that_taxes_delivers() {
+    let mut world = World::start().await;
+    let post = async |world: &World, path: &str, body: &Value| {
+        let call = world.client.post(format!("{}{path}", world.base)).json(body).header("x-api-key", KEY);
+        let answer: Value = call.send().await.unwrap().json().await.unwrap();
+        answer["data"].clone()
+    };
+    let mut quotes = Vec::new();
+    for slippage_bps in [50, 200] {
+        let body = json!({
+            "inputs": [{"chain_id": 1, "address": NATIVE_ETHER, "amount": units("WETH", 1).to_string()}],
+            "outputs": [{"chain_id": 1, "address": token("LINK"), "ratio_bps": 10000}],
+            "taker": accounts::TAKER, "slippage_tolerance_bps": slippage_bps, "max_steps": 2,
+            "include_protocols": ["uniswap_v3", "wrapped_ether"],
+        });
+        quotes.push(post(&world, "/v1/quote", &body).await);
+    }
+    world.put_over(token("LINK"), Layer { told_less: vec![(TRANSFER, 36)], ..Layer::default() }).await;
+    world.next_block().await;
+    for (quote, status) in quotes.iter().zip(["reverted", "success"]) {
+        let built = post(&world, "/v1/build", &json!({"quote_id": quote["quote_id"], "simulate": true})).await;
+        assert!(built["transaction"]["data"].as_str().unwrap().starts_with("0xec770d8a"), "a path: {built:#}");
+        let seen = &built["simulation"];
+        assert_eq!(seen["status"], status, "{seen:#}");
+        let whole: U256 = quote["estimated_outputs"][0]["expected_amount"].as_str().unwrap().parse().unwrap();
+        let arrives = whole * U256::from(99) / U256::from(100);
+        assert_eq!(seen["outputs"][0]["amount"], arrives.to_string());
+        let name = if status == "reverted" { json!("OutputBelowMinimum") } else { Value::Null };
+        assert_eq!(seen["revert"]["name"], name);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

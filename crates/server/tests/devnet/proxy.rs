@@ -17,8 +17,9 @@ async fn the_proxy_is_found_on_the_chain() {
     assert!(empty["warnings"].as_array().unwrap().is_empty());
 }
 
-/// Quotes must continue and builds must warn. A simulation must place the proxy's code by a state override and state
-/// that it did.
+/// Quotes must continue and builds must warn. The simulation of a quote must place the proxy's code by a state override
+/// and state that it did. The simulation of a build must not: the transaction would succeed, swap nothing and leave its
+/// ether at an address without code.
 #[tokio::test(flavor = "multi_thread")]
 async fn where_the_proxy_is_missing_simulations_place_it_and_answers_warn() {
     use braid_quoting::proxy::ProxyState;
@@ -35,8 +36,8 @@ async fn where_the_proxy_is_missing_simulations_place_it_and_answers_warn() {
         assert_eq!(world.app.proxy.look(&node, block.hash).await.unwrap(), found);
 
         let body = json!({
-            "inputs": [{"chain_id": 1, "address": token("USDC"), "amount": units("USDC", 100).to_string()}],
-            "outputs": [{"chain_id": 1, "address": token("WETH"), "ratio_bps": 10000}],
+            "inputs": [{"chain_id": 1, "address": token("ETH"), "amount": units("ETH", 1).to_string()}],
+            "outputs": [{"chain_id": 1, "address": token("USDC"), "ratio_bps": 10000}],
             "taker": accounts::TAKER, "simulate": true,
         });
         let (status, answer) = world.post("/v1/quote", &body).await;
@@ -46,8 +47,14 @@ async fn where_the_proxy_is_missing_simulations_place_it_and_answers_warn() {
         assert_eq!(quote["simulation"]["status"], simulated, "{quote:#}");
         let placed = quote["simulation"]["overrides"].as_array().unwrap().contains(&json!("code"));
         assert_eq!(placed, found == ProxyState::Missing);
-        let built = world.build(&json!({"quote_id": quote["quote_id"]})).await;
+        let built = world.build(&json!({"quote_id": quote["quote_id"], "simulate": true})).await;
         assert_eq!(built["warnings"][0]["code"], "PROXY_NOT_DEPLOYED", "{built:#}");
+        let seen = &built["simulation"];
+        assert_eq!(
+            (&seen["status"], &seen["outputs"], &seen["overrides"]),
+            (&json!("reverted"), &json!([]), &json!([]))
+        );
+        assert_eq!((&seen["revert"]["name"], &seen["revert"]["step"]), (&json!("ProxyNotDeployed"), &json!(null)));
     }
 }
 

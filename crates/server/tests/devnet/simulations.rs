@@ -79,6 +79,28 @@ async fn a_build_that_would_revert_says_why_and_is_still_answered() {
     assert!(revert["message"].as_str().unwrap().contains("fail"), "{revert:#}");
 }
 
+/// The proxy counts the payment of the outputs as the step after the last, and along a path as the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_that_the_recipient_refuses_names_no_step() {
+    let mut world = World::start().await;
+    let refuses = Address::repeat_byte(0x6e);
+    world.call("anvil_setCode", json!([refuses, "0x5f5ffd"])).await;
+    world.next_block().await;
+    let fee = json!({"partner_fee_bps": 10, "partner_recipient": Address::repeat_byte(0x6f)});
+    for partner_fee in [Value::Null, fee] {
+        let body = json!({
+            "inputs": [{"chain_id": 1, "address": token("USDC"), "amount": units("USDC", 500).to_string()}],
+            "outputs": [{"chain_id": 1, "address": token("ETH"), "ratio_bps": 10000}],
+            "taker": accounts::TAKER, "recipient": refuses, "simulate": true, "partner_fee": partner_fee,
+            "include_protocols": ["uniswap_v3", "wrapped_ether"],
+        });
+        let (status, answer) = world.post("/v1/quote", &body).await;
+        assert_eq!(status, 200, "{answer:#}");
+        let revert = &answer["data"]["simulation"]["revert"];
+        assert_eq!((&revert["name"], &revert["step"]), (&json!("EtherTransferFailed"), &Value::Null), "{answer:#}");
+    }
+}
+
 /// The node has no state of the quote's block, as after a reorganisation or with a node that does not keep it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_without_the_blocks_state_makes_a_simulation_unavailable_and_nothing_else() {

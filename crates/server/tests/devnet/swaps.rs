@@ -108,6 +108,32 @@ async fn a_signature_replaces_the_approval_of_the_proxy() {
     world.settles(&quote, &built).await;
 }
 
+/// An approval of exactly the amount was used up by the swap, so that every swap needed one.
+#[tokio::test(flavor = "multi_thread")]
+async fn permit2_is_approved_once_and_each_later_swap_takes_a_signature() {
+    let mut world = World::start().await;
+    // USDT refuses to change an allowance, and UNI stores the largest one as 2^96 - 1.
+    for symbol in ["USDC", "USDT", "UNI"] {
+        let quote = world.quote(token(symbol), units(symbol, 5), token("WETH")).await;
+        let approval = &quote["permit2"]["approvals"][0];
+        assert_eq!(
+            (&approval["satisfied"], &approval["amount"]),
+            (&json!(false), &json!(units(symbol, 5).to_string()))
+        );
+        world.approve(&quote["permit2"]["approvals"]).await;
+        for whole in [5, 40] {
+            let quote = world.quote(token(symbol), units(symbol, whole), token("WETH")).await;
+            let approval = &quote["permit2"]["approvals"][0];
+            assert_eq!((&approval["satisfied"], &approval["transactions"]), (&json!(true), &json!([])), "{symbol}");
+            let signed = json!([accounts::TAKER, quote["permit2"]["eip712"]]);
+            let signature = world.call("eth_signTypedData_v4", signed).await;
+            let built = world.build(&json!({"quote_id": quote["quote_id"], "permit2_signature": signature})).await;
+            assert_eq!(built["calls"].as_array().unwrap().len(), 1);
+            world.settles(&quote, &built).await;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn allowances_and_balances_are_told_and_fail_nothing() {
     let mut world = World::start().await;

@@ -97,6 +97,10 @@ async fn wrong_parameters_are_problems() {
         ("/v1/prices?addresses=,", "/addresses", "LENGTH_INVALID"),
         (many.as_str(), "/addresses", "LENGTH_INVALID"),
         ("/v1/prices?addresses=0x12", "/addresses/0", "ADDRESS_INVALID"),
+        ("/v1/tokens?serach=usdc", "/serach", "UNKNOWN_FIELD"),
+        ("/v1/chains?chain=1", "/chain", "UNKNOWN_FIELD"),
+        ("/v1/tokens?limit=5&limit=6", "/limit", "DUPLICATE_FIELD"),
+        ("/v1/tokens?search=usdc&search=dai", "/search", "DUPLICATE_FIELD"),
     ];
     for (path, pointer, code) in rows {
         let (status, body) = problem(service.get(path).send().await.unwrap()).await;
@@ -107,6 +111,21 @@ async fn wrong_parameters_are_problems() {
             "{path}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_list_in_several_parameters_is_one_list() {
+    let service = Service::start().await;
+    let apart = read(&service, &format!("/v1/prices?addresses={WETH}&addresses={DAI},{WBTC}&addresses=")).await;
+    assert_eq!(apart["prices"].as_object().unwrap().len(), 3);
+    assert_eq!(apart, read(&service, &format!("/v1/prices?addresses={WETH},{DAI},{WBTC}")).await);
+    let many = format!("/v1/tokens?{}", "x=1&".repeat(1_000));
+    let (status, body) = problem(service.get(&many).send().await.unwrap()).await;
+    assert_eq!((status, body["errors"].as_array().unwrap().len()), (422, 16));
+    assert_eq!(
+        body["errors"][0]["detail"],
+        "there is no parameter \"x\" here, only chain_id, search, tags, limit, offset"
+    );
 }
 
 #[tokio::test]
