@@ -77,7 +77,7 @@ for (const [name, answer, words] of answers) {
 
 test("a used-up limit is waited out, then asked again without a click", async () => {
   let asked = 0;
-  const limited = problem(429, "RATE_LIMITED", "10 calls a minute are allowed here", {}, { "retry-after": "2" });
+  const limited = problem(429, "RATE_LIMITED", "10 calls per minute are allowed here", {}, { "retry-after": "2" });
   const first = (route) => ((asked += 1) === 1 ? limited(route) : route.continue());
   const { page, close } = await open(browser, { before: (page) => instead(page, "/v1/quote", first) });
   await page.getByRole("alert").filter({ hasText: "asks again in" }).waitFor();

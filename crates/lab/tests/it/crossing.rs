@@ -34,5 +34,6 @@ fn two_inputs_that_pay_each_others_output_best_have_a_route() {
         solve(&prepared, &request).unwrap().certificate.unwrap().achieved_value_wei
     };
     let values = [2, 3, 4, 5, 6].map(value);
-    assert!(values.is_sorted(), "longer paths are never worth less: {values:?}");
+    let [least, most] = [values.iter().min().unwrap(), values.iter().max().unwrap()].map(|value| f64::from(*value));
+    assert!(least > most * 0.999, "{values:?}");
 }
