@@ -28,6 +28,8 @@ mod snapshot;
 mod spans;
 mod state;
 mod sync;
+#[cfg(test)]
+mod testing;
 
 #[doc(hidden)]
 pub use any_answer::read_as_any_answer;

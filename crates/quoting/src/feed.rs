@@ -273,15 +273,7 @@ mod tests {
     /// Returns a feed whose market came just now, of a block of this age, and what the node says of its newest block.
     fn feed_of_a_block(age_s: u64, node_age_s: Option<u64>) -> Markets {
         let timestamp = |age_s: u64| SystemClock.now_s() - age_s;
-        let block = braid_primitives::Block {
-            number: 24_700_000,
-            hash: Default::default(),
-            parent_hash: Default::default(),
-            timestamp: timestamp(age_s),
-            base_fee_per_gas_wei: 1,
-            gas_used: 0,
-            gas_limit: 1,
-        };
+        let block = crate::testing::block(timestamp(age_s));
         let status =
             SyncStatus { phase: Phase::Following, node_timestamp: node_age_s.map(timestamp), ..SyncStatus::default() };
         let feed = Arc::new(MarketFeed::new(watch::channel(status).1));

@@ -41,6 +41,8 @@ mod signature;
 mod simulation;
 mod solve;
 pub mod stored;
+#[cfg(test)]
+mod testing;
 mod trial;
 mod warnings;
 mod way;

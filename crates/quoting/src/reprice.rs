@@ -101,23 +101,16 @@ mod tests {
     use std::sync::Arc;
 
     use braid_market::Tokens;
-    use braid_primitives::{Address, B256, Block, Token};
+    use braid_primitives::{Address, Token};
     use braid_protocols::{Pool, PoolState, Product, SwapError, uniswap_v3};
 
     use super::*;
+    use crate::testing;
 
     /// Returns a market whose only pool is one position of Uniswap V3, within 0.6% of the price, and a step that sells its
     /// first token.
     fn one_position() -> (Market, StoredStep) {
-        let block = Block {
-            number: 1,
-            hash: B256::repeat_byte(1),
-            parent_hash: B256::ZERO,
-            timestamp: 1_700_000_000,
-            base_fee_per_gas_wei: 1,
-            gas_used: 0,
-            gas_limit: 30_000_000,
-        };
+        let block = testing::block(1_700_000_000);
         let mut tokens = Tokens::new();
         let address = Address::with_last_byte(9);
         tokens.insert(Token { address, symbol: "T".into(), name: String::new(), decimals: 18 });

@@ -5,10 +5,11 @@ use alloy::{
     sol_types::SolEvent,
 };
 use braid_market::Tokens;
-use braid_primitives::{B256, Block, Token, TokenId};
+use braid_primitives::{B256, Token, TokenId};
 use braid_protocols::{PoolState, Product, balancer::v3::buffer, erc4626, uniswap_v2, uniswap_v3, vault::Vault};
 
 use super::*;
+use crate::testing::block;
 
 alloy::sol! {
     event Sync(uint112 reserve0, uint112 reserve1);
@@ -17,18 +18,6 @@ alloy::sol! {
     event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick);
     event Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1);
     event PairCreated(address indexed token0, address indexed token1, address pair, uint256 count);
-}
-
-fn block(number: u64) -> Block {
-    Block {
-        number,
-        hash: B256::left_padding_from(&number.to_be_bytes()),
-        parent_hash: B256::ZERO,
-        timestamp: 0,
-        base_fee_per_gas_wei: 1,
-        gas_used: 0,
-        gas_limit: 1,
-    }
 }
 
 fn address(index: u32) -> Address {

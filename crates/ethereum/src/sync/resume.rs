@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use braid_market::Market;
-use braid_primitives::PoolKey;
+use braid_primitives::{Address, PoolKey};
 use braid_protocols::{Discovered, Pool, Product};
 use braid_store::{MarketStore, market::Saved};
 
@@ -27,7 +27,10 @@ impl Synchronizer {
             let found = saved.market.pools().iter().filter(|pool| self.is_found(pool));
             unnamed.extend(found.map(|pool| pool.key));
         }
-        let dropped = |pool: &&Arc<Pool>| !self.catalog.follows(pool.product) || unnamed.contains(&pool.key);
+        let dropped = |pool: &&Arc<Pool>| {
+            let is_followed = self.catalog.follows(pool.product) && !has_refused_coin(&saved.market, pool);
+            !is_followed || unnamed.contains(&pool.key)
+        };
         let dropped: Vec<PoolKey> = saved.market.pools().iter().filter(dropped).map(|pool| pool.key).collect();
         let market = if dropped.is_empty() { saved.market } else { Arc::new(saved.market.without(&dropped)) };
         let block = *market.block();
@@ -107,5 +110,40 @@ impl Synchronizer {
         touched.extend(since.changed.iter().map(|pool| pool.key).chain(since.removed));
         touched.extend(self.history.read_at_tip());
         Some((Arc::clone(tip), touched))
+    }
+}
+
+/// Returns whether a pool has a coin that its product does not take. Earlier versions followed such pools.
+fn has_refused_coin(market: &Market, pool: &Pool) -> bool {
+    let coins = pool.coins.iter().filter_map(|coin| market.tokens().get(*coin));
+    let coins: Vec<Address> = coins.map(|token| token.address).collect();
+    pool.product.refused_share_token(&coins).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_market::Tokens;
+    use braid_primitives::Token;
+    use braid_protocols::{PoolState, lido::STETH, uniswap_v2};
+
+    use super::*;
+    use crate::testing::block;
+
+    #[test]
+    fn a_stored_pair_with_steth_is_dropped_and_another_is_kept() {
+        let mut tokens = Tokens::new();
+        let other = Address::repeat_byte(0x70);
+        for address in [STETH, other] {
+            tokens.insert(Token { address, symbol: "T".into(), name: String::new(), decimals: 18 });
+        }
+        let pair = |coin: Address| Pool {
+            key: Address::repeat_byte(9).into(),
+            product: Product::UniswapV2,
+            coins: [tokens.id(coin).unwrap(), Tokens::WETH].into_iter().collect(),
+            state: PoolState::UniswapV2(uniswap_v2::State { reserve0: 1, reserve1: 1, fee_bps: 30 }),
+        };
+        let pairs = [STETH, other].map(pair);
+        let market = Market::empty(block(1), Arc::new(tokens));
+        assert_eq!(pairs.map(|pair| has_refused_coin(&market, &pair)), [true, false]);
     }
 }

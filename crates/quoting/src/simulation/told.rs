@@ -138,12 +138,11 @@ mod tests {
 
     use braid_execution::{Destination, ProgramStep};
     use braid_market::{Market, Tokens};
-    use braid_primitives::{B256, Block};
     use braid_routing::Route;
     use braid_simulation::Caller;
 
     use super::*;
-    use crate::shown::Shown;
+    use crate::{shown::Shown, testing};
 
     const TOKEN: Address = Address::repeat_byte(0x70);
 
@@ -151,16 +150,7 @@ mod tests {
     const NOTHING_AT_HAND: [u8; 4] = [0xe0, 0x87, 0x4b, 0x6c];
 
     fn market() -> Market {
-        let block = Block {
-            number: 1,
-            hash: B256::repeat_byte(1),
-            parent_hash: B256::ZERO,
-            timestamp: 1_700_000_000,
-            base_fee_per_gas_wei: 1,
-            gas_used: 0,
-            gas_limit: 30_000_000,
-        };
-        Market::empty(block, Arc::new(Tokens::new()))
+        Market::empty(testing::block(1_700_000_000), Arc::new(Tokens::new()))
     }
 
     fn order() -> Order {
