@@ -330,3 +330,16 @@ fn every_line_of_the_table_names_a_test_that_exists() {
     }
     assert!(seen > 40, "{seen} lines were read");
 }
+
+#[tokio::test]
+async fn the_wrapping_of_ether_cannot_be_excluded() {
+    let service = Service::start().await;
+    let mut body = request();
+    body["exclude_protocols"] = json!(["uniswap_v2", "wrapped_ether"]);
+    let (status, answer) = service.refused_quote(&body).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("VALIDATION_FAILED")));
+    assert_eq!(answer["errors"].as_array().unwrap().len(), 1);
+    let error = &answer["errors"][0];
+    assert_eq!((&error["pointer"], &error["code"]), (&json!("/exclude_protocols/1"), &json!("VALUE_UNKNOWN")));
+    assert!(error["detail"].as_str().unwrap().contains("wrapping of ether cannot be excluded"), "{error}");
+}

@@ -244,19 +244,6 @@ async fn protocols_and_pools_can_be_left_out() {
 }
 
 #[tokio::test]
-async fn the_wrapping_of_ether_cannot_be_excluded() {
-    let service = Service::start().await;
-    let mut body = request();
-    body["exclude_protocols"] = json!(["uniswap_v2", "wrapped_ether"]);
-    let (status, answer) = service.refused_quote(&body).await;
-    assert_eq!((status, answer["code"].as_str()), (422, Some("VALIDATION_FAILED")));
-    assert_eq!(answer["errors"].as_array().unwrap().len(), 1);
-    let error = &answer["errors"][0];
-    assert_eq!((&error["pointer"], &error["code"]), (&json!("/exclude_protocols/1"), &json!("VALUE_UNKNOWN")));
-    assert!(error["detail"].as_str().unwrap().contains("wrapping of ether cannot be excluded"), "{error}");
-}
-
-#[tokio::test]
 async fn a_certificate_counts_what_it_leaves_out() {
     let service = Service::start().await;
     let all = service.quote(&request()).await["certificate"].clone();
