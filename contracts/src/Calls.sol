@@ -29,6 +29,24 @@ library Calls {
         if (answered < words * 32) revert IExecutionProxy.InvalidPoolAnswer(step, target);
     }
 
+    /// Calls a pool with one argument or two (`size` of the call data is 0x24 or 0x44) and reads the first word of its answer; errors as
+    /// above. Encodes in one place what would be written out at each call.
+    function poolWord(
+        uint256 step,
+        address target,
+        uint256 valueWei,
+        bytes4 selector,
+        uint256 a,
+        uint256 b,
+        uint256 size
+    ) internal returns (uint256 first) {
+        bytes memory data = abi.encodeWithSelector(selector, a, b);
+        assembly ("memory-safe") {
+            mstore(data, size)
+        }
+        (first,) = pool(step, target, valueWei, data, 1);
+    }
+
     /// Returns a later word of the answer to the call just made.
     function answerWord(uint256 step, address target, uint256 index) internal pure returns (uint256 value) {
         uint256 size;

@@ -19,7 +19,7 @@ contract ArtifactTest is Test {
         assertEq(named.code, runtime);
         assertEq(named.codehash, vm.parseJsonBytes32(json, ".codeHash"));
         assertEq(runtime.length, vm.parseJsonUint(json, ".codeSize"));
-        // the limit of the chain, less a thousand for what is still to come
-        assertLt(runtime.length, 24_576 - 1_024);
+        // well below the limit of the chain, 24,576: room for what is still to come
+        assertLe(runtime.length, 22_000);
     }
 }

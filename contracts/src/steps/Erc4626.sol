@@ -20,7 +20,7 @@ abstract contract Erc4626 {
         address to = run.receiver(true);
         run.requireErc20();
         run.offer(vault);
-        (shares,) = Calls.pool(run.step, vault, 0, abi.encodeWithSelector(DEPOSIT, run.amountIn, to), 1);
+        shares = Calls.poolWord(run.step, vault, 0, DEPOSIT, run.amountIn, uint160(to), 0x44);
         run.endOffer(vault);
     }
 

@@ -23,7 +23,8 @@ abstract contract Lido {
     function _stakeLido(Run memory run) internal returns (uint256 amountOut) {
         run.requireTokens(NATIVE, STETH);
         run.requireToProxy();
-        (uint256 shares,) = Calls.pool(run.step, STETH, run.amountIn, abi.encodeWithSelector(SUBMIT, address(0)), 1);
+        // no referral: the argument is zero
+        uint256 shares = Calls.poolWord(run.step, STETH, run.amountIn, SUBMIT, 0, 0, 0x24);
         (amountOut,) = Calls.view_(run.step, STETH, POOLED_ETHER_BY_SHARES, shares, 1);
     }
 
@@ -31,7 +32,7 @@ abstract contract Lido {
         run.requireTokens(STETH, WSTETH);
         run.requireToProxy();
         run.offer(WSTETH);
-        (amountOut,) = Calls.pool(run.step, WSTETH, 0, abi.encodeWithSelector(WRAP, run.amountIn), 1);
+        amountOut = Calls.poolWord(run.step, WSTETH, 0, WRAP, run.amountIn, 0, 0x24);
         run.endOffer(WSTETH);
     }
 
@@ -39,7 +40,7 @@ abstract contract Lido {
         run.requireTokens(WSTETH, STETH);
         run.requireToProxy();
         run.bring();
-        (amountOut,) = Calls.pool(run.step, WSTETH, 0, abi.encodeWithSelector(UNWRAP, run.amountIn), 1);
+        amountOut = Calls.poolWord(run.step, WSTETH, 0, UNWRAP, run.amountIn, 0, 0x24);
     }
 
     /// Sends the shares of stETH that are still at the proxy to the receiver of its rest, but for those of an amount that is kept for the
@@ -62,7 +63,7 @@ abstract contract Lido {
         }
         // an amount before was rounded down, and so are the two balances that tell what was gained
         if (shares == 0) return 2;
-        Calls.pool(step, STETH, 0, abi.encodeWithSelector(TRANSFER_SHARES, to, shares), 1);
+        Calls.poolWord(step, STETH, 0, TRANSFER_SHARES, uint160(to), shares, 0x44);
         (uint256 worth,) = Calls.view_(step, STETH, POOLED_ETHER_BY_SHARES, shares, 1);
         return worth + 2;
     }

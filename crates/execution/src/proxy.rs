@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn the_embedded_artifact_can_be_read() {
         serde_json::from_str::<Artifact>(TEXT).unwrap();
-        assert!(runtime_code().len() > 1_000 && runtime_code().len() <= 24_576 - 1_024);
+        assert!(runtime_code().len() > 1_000 && runtime_code().len() <= 22_000);
     }
 
     #[test]
