@@ -1,8 +1,8 @@
-//! Why there is no route.
+//! Errors of the router.
 
 use braid_primitives::TokenId;
 
-/// Why a request has no answer.
+/// Reasons why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SolveError {
     /// No short enough path of allowed pools leads from the inputs to this output.

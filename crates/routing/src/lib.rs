@@ -7,17 +7,17 @@
 
 // Requests, answers, and the constants of the search.
 mod arrival;
-pub mod error;
+mod error;
 pub mod machine;
-pub mod request;
-pub mod route;
+mod request;
+mod route;
 mod threads;
 mod tuning;
 mod witness;
 
 // The stages, each of which imports only from those above it. Once per block: reference prices, the graph, standing
 // arbitrage.
-pub mod prepare;
+mod prepare;
 
 // One request in floating point: how much of each token a route can hold, and what it can be worth.
 mod problem;

@@ -6,11 +6,11 @@
 
 use braid_market::Market;
 use braid_primitives::{ExecutionBlock, PoolId, TokenId, U256};
-use braid_protocols::{RouteState, SwapError};
+use braid_protocols::{Pool, RouteState, SwapError};
 
 use crate::Step;
 
-/// What an order has of one token, in atomic units.
+/// The balances of an order in one token, in atomic units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Amount still with the payer.
@@ -26,7 +26,7 @@ impl Account {
     }
 }
 
-/// Who an amount was taken from.
+/// The holder that an amount was taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpentFrom {
     /// The payer: nothing of the token was at the proxy.
@@ -139,7 +139,7 @@ pub struct Instruction {
     pub share: u32,
 }
 
-/// Why a step does not run.
+/// Reasons why a step does not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepError {
     /// The market does not have the pool, or the pool does not have the coins.
@@ -153,7 +153,7 @@ pub enum StepError {
     Refused {
         /// Amount offered to the pool, in atomic units.
         amount_in: U256,
-        /// The pool's reason.
+        /// The pool's error.
         error: SwapError,
     },
 }
@@ -194,6 +194,9 @@ impl<'m> Machine<'m> {
             return Err(StepError::NothingAtHand);
         }
         let refused = |error| StepError::Refused { amount_in, error };
+        if self.may_lack_a_share(pool, token_out) {
+            return Err(refused(SwapError::Closed));
+        }
         let swap = self.state.swap(pool, &self.at, coin_in, coin_out, amount_in).map_err(refused)?;
         if !self.ledger.credit(token_out, swap.amount_out) {
             return Err(refused(SwapError::Overflow { amount_in }));
@@ -202,6 +205,15 @@ impl<'m> Machine<'m> {
         self.state.record(pool, swap.after);
         let (amount_out, gas_units) = (swap.amount_out, swap.gas_units);
         Ok(Step { pool: id, coin_in, coin_out, token_in, token_out, share, amount_in, amount_out, gas_units })
+    }
+
+    /// Returns whether what a pool pays would join an input that counts in shares (stETH). Both are rounded down to
+    /// shares on their way to the proxy, so their sum can need one share more than arrived.
+    fn may_lack_a_share(&self, pool: &Pool, token_out: TokenId) -> bool {
+        let keeps = |pool: &Pool| pool.keeps_shares_of(token_out);
+        !self.ledger.account(token_out).due.is_zero()
+            && pool.pays_rounded_shares()
+            && self.market.pools_of(token_out).iter().any(|id| self.market.pool(*id).is_some_and(keeps))
     }
 }
 

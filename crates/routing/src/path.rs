@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::prepare::{Arrow, Arrows};
+use crate::prepare::{Arrow, Arrows, index32};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -29,8 +29,8 @@ struct Label {
     token: u32,
     amount: f64,
     gas: f64,
-    /// The most that the path can still be worth, net of gas; in a narrow search minus the amount.
-    promise: f64,
+    /// The most that the path can still be worth, net of gas; minus the amount if the smallest amount is the best.
+    rank: f64,
     parent: u32,
     pair: u32,
     side: u8,
@@ -38,54 +38,36 @@ struct Label {
     sibling: u32,
 }
 
+/// Stands for no label.
 const NONE: u32 = u32::MAX;
 
-/// Finds the best paths for `amount`, best first, at most `keep`.
-pub(crate) fn best_paths(
-    problem: &Problem<'_>,
-    potentials: &Potentials,
-    amount: f64,
-    used: &Support,
-    keep: usize,
-) -> Vec<Path> {
-    best_paths_within(problem, potentials, amount, used, keep, Tuning::PATH_QUOTES)
-}
-
-/// Finds the same, with at most so many pools priced.
-pub(crate) fn best_paths_within(
-    problem: &Problem<'_>,
-    potentials: &Potentials,
-    amount: f64,
-    used: &Support,
-    keep: usize,
-    quotes: usize,
-) -> Vec<Path> {
-    let mut search = Search { left: quotes, ..Search::new(problem, potentials, amount, used, keep) };
-    search.run();
-    search.paths()
-}
-
-/// The least value of the paths that a search returns, and the limits of the search.
+/// The limits of a search for paths.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Within {
+pub(crate) struct PathLimits {
     /// Value, net of gas, that a path must exceed.
     pub(crate) floor: f64,
-    /// Most paths.
+    /// Most paths that are returned.
     pub(crate) keep: usize,
     /// Most pools priced.
     pub(crate) quotes: usize,
 }
 
-/// Finds the best paths for `amount` on top of the pools in use, best first, within limits.
-pub(crate) fn paths_above(
+impl PathLimits {
+    /// Returns limits for at most `keep` paths of any value.
+    pub(crate) const fn of_any_value(keep: usize) -> Self {
+        Self { floor: f64::NEG_INFINITY, keep, quotes: Tuning::PATH_QUOTES }
+    }
+}
+
+/// Finds the best paths for `amount` on top of the pools in use, best first.
+pub(crate) fn best_paths(
     problem: &Problem<'_>,
     potentials: &Potentials,
     amount: f64,
     used: &Support,
-    within: Within,
+    limits: PathLimits,
 ) -> Vec<Path> {
-    let search = Search::new(problem, potentials, amount, used, within.keep);
-    let mut search = Search { left: within.quotes, least: within.floor, ..search };
+    let mut search = Search::new(problem, potentials, amount, used, limits);
     search.run();
     search.paths()
 }
@@ -121,20 +103,22 @@ fn on_top(problem: &Problem<'_>, pair: u32, side: u8, held: Option<f64>, amount_
     (after > before).then_some((after - before, gas - gas_before))
 }
 
-/// Finds the best paths for the whole amount, at most `keep` of them, with at most so many pools priced.
+/// Finds the best paths for the whole amount, at most `keep` of them. Prices at most `quotes` pools.
 ///
 /// If several pools lead to a token, the largest amount is kept, and a later pool may not take as much. So if a pool
 /// refused its amount, two more searches add paths: one that keeps the smallest amounts, and one in which holding more
 /// of a token does not rule out other labels.
 pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize, quotes: usize) -> Vec<Path> {
     let used = Support::default();
-    let mut search = Search { left: quotes, ..Search::new(problem, potentials, problem.amount, &used, keep) };
+    let limits = PathLimits { quotes, ..PathLimits::of_any_value(keep) };
+    let mut search = Search::new(problem, potentials, problem.amount, &used, limits);
     search.run();
     let mut paths = search.paths();
     if search.is_refused {
-        for (narrow, is_wary) in [(true, false), (false, true)] {
-            let again = Search::new(problem, potentials, problem.amount, &used, keep);
-            let mut again = Search { narrow, is_wary, left: quotes.min(Tuning::PATH_QUOTES_AGAIN), ..again };
+        let limits = PathLimits { quotes: quotes.min(Tuning::PATH_QUOTES_AGAIN), ..limits };
+        for (smallest_first, keeps_dominated) in [(true, false), (false, true)] {
+            let again = Search::new(problem, potentials, problem.amount, &used, limits);
+            let mut again = Search { smallest_first, keeps_dominated, ..again };
             again.run();
             let fresh: Vec<Path> = again.paths().into_iter().filter(|path| !paths.contains(path)).collect();
             paths.extend(fresh);
@@ -143,20 +127,12 @@ pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: 
     paths
 }
 
-/// Finds the best path for the whole amount that is worth more than `floor`, with at most so many pools priced.
-pub(crate) fn better_path(problem: &Problem<'_>, potentials: &Potentials, floor: f64, quotes: usize) -> Option<Path> {
-    let used = Support::default();
-    let search = Search::new(problem, potentials, problem.amount, &used, 1);
-    let mut search = Search { left: quotes, least: floor, ..search };
-    search.run();
-    search.paths().pop()
-}
-
-/// Finds paths for an amount beyond the market's liquidity: the smallest amount of each token is kept, so that a later
-/// pool that cannot take more is still reached.
-pub(crate) fn narrowest_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize) -> Vec<Path> {
-    let used = Support::default();
-    let mut search = Search { narrow: true, ..Search::new(problem, potentials, problem.amount, &used, keep) };
+/// Finds at most `keep` paths for an amount beyond the market's liquidity: the smallest amount of each token is kept, so
+/// that a later pool that cannot take more is still reached.
+pub(crate) fn smallest_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize) -> Vec<Path> {
+    let (used, limits) = (Support::default(), PathLimits::of_any_value(keep));
+    let search = Search::new(problem, potentials, problem.amount, &used, limits);
+    let mut search = Search { smallest_first: true, ..search };
     search.run();
     search.paths()
 }
@@ -168,53 +144,55 @@ struct Search<'a, 'p> {
     used: &'a Support,
     /// Tokens that pools in use touch.
     is_used: FxHashSet<u32>,
-    keep: usize,
+    /// Limits; of pools, how many may still be priced.
+    limits: PathLimits,
     /// Whether the smallest amount of a token is the best.
-    narrow: bool,
+    smallest_first: bool,
     /// Whether no label is dominated by another that holds more.
-    is_wary: bool,
-    /// The value that a path must exceed.
-    least: f64,
+    keeps_dominated: bool,
     labels: Vec<Label>,
     /// Labels at the output, best first.
     ends: Vec<u32>,
-    /// The newest label of each token that has one in the layer being built; older ones follow as its siblings. A search
-    /// meets few of a market's tokens, and there are hundreds of searches.
+    /// The newest label of each token that has one in the layer being built; older ones follow as its siblings. A map,
+    /// because a search meets few of a market's tokens, and a solve runs hundreds of searches.
     newest: FxHashMap<u32, u32>,
-    /// How many pools may still be priced.
-    left: usize,
     /// Whether a pool refused the amount of a path.
     is_refused: bool,
 }
 
 impl<'a, 'p> Search<'a, 'p> {
-    fn new(problem: &'a Problem<'p>, potentials: &'a Potentials, amount: f64, used: &'a Support, keep: usize) -> Self {
+    fn new(
+        problem: &'a Problem<'p>,
+        potentials: &'a Potentials,
+        amount: f64,
+        used: &'a Support,
+        limits: PathLimits,
+    ) -> Self {
         Self {
             problem,
             potentials,
             amount,
             used,
             is_used: used.tokens().iter().copied().collect(),
-            keep,
-            narrow: false,
-            is_wary: false,
-            least: f64::NEG_INFINITY,
+            limits,
+            smallest_first: false,
+            keeps_dominated: false,
             labels: Vec::new(),
             ends: Vec::new(),
             newest: FxHashMap::default(),
-            left: Tuning::PATH_QUOTES,
             is_refused: false,
         }
     }
 
+    /// Sets labels hop by hop, until none can be extended.
     fn run(&mut self) {
         let (problem, graph) = (self.problem, self.problem.prepared.graph());
         let (source, target) = (problem.source, problem.target);
         self.labels.push(Label {
-            token: crate::prepare::index32(source),
+            token: index32(source),
             amount: self.amount,
             gas: 0.0,
-            promise: f64::INFINITY,
+            rank: f64::INFINITY,
             parent: NONE,
             sibling: NONE,
             pair: 0,
@@ -225,28 +203,28 @@ impl<'a, 'p> Search<'a, 'p> {
             let mut next = Vec::new();
             for &at in &frontier {
                 let token = self.labels[at as usize].token as usize;
-                // The output first: its value prunes the rest.
+                // Extends to the output first: its value prunes the rest.
                 for arrow in graph.between(token, target) {
                     self.extend(at, &arrow, problem.hops - hop, &mut next);
                 }
                 if hop == problem.hops {
                     continue;
                 }
-                // Most arrows are ruled out by their marginal rate alone.
+                // Rules out most arrows by their marginal rate alone.
                 let (label, floor) = (self.labels[at as usize], self.floor());
                 let worth = self.potentials.within(problem.hops - hop);
-                let parts = self.problem.ways(token);
+                let parts = self.problem.search_arrows(token);
                 for (rough, arrow) in parts.into_iter().flat_map(Arrows::iter) {
                     let to = rough.to as usize;
-                    let promise = |spot: f64| label.amount * spot * worth[to] - label.gas;
-                    if promise(rough.most_spot()) > floor && promise(arrow.spot) > floor && to != target {
+                    let rank = |spot: f64| label.amount * spot * worth[to] - label.gas;
+                    if rank(rough.most_spot()) > floor && rank(arrow.spot) > floor && to != target {
                         self.extend(at, arrow, problem.hops - hop, &mut next);
                     }
                 }
             }
             let labels = &self.labels;
-            next.retain(|&at| !self.outdone(&labels[at as usize], at));
-            next.sort_by(|&a, &b| labels[b as usize].promise.total_cmp(&labels[a as usize].promise).then(a.cmp(&b)));
+            next.retain(|&at| !self.is_dominated(&labels[at as usize], at));
+            next.sort_by(|&a, &b| labels[b as usize].rank.total_cmp(&labels[a as usize].rank).then(a.cmp(&b)));
             self.newest.clear();
             frontier = next;
             if frontier.is_empty() {
@@ -257,9 +235,12 @@ impl<'a, 'p> Search<'a, 'p> {
 
     /// Returns the value that a label must exceed to be of use.
     fn floor(&self) -> f64 {
-        match self.ends.len() {
-            n if n < self.keep || self.narrow => self.least,
-            n => self.labels[self.ends[n - 1] as usize].promise.max(self.least),
+        let PathLimits { floor, keep, .. } = self.limits;
+        match self.ends.last() {
+            Some(last) if self.ends.len() >= keep && !self.smallest_first => {
+                self.labels[*last as usize].rank.max(floor)
+            }
+            _ => floor,
         }
     }
 
@@ -269,68 +250,68 @@ impl<'a, 'p> Search<'a, 'p> {
         let (label, to) = (self.labels[at as usize], arrow.to as usize);
         let worth = self.potentials.worth_within(pools, to);
         let floor = self.floor();
-        if self.left == 0 || worth <= 0.0 || !problem.is_open(arrow.pair) || to == problem.source {
+        if self.limits.quotes == 0 || worth <= 0.0 || !problem.is_open(arrow.pair) || to == problem.source {
             return;
         }
         if label.amount * arrow.spot * worth - label.gas <= floor || self.visits(at, arrow) {
             return;
         }
-        self.left -= 1;
+        self.limits.quotes -= 1;
         let Some((amount, gas_units)) = self.quote(arrow, label.amount) else {
             self.is_refused = true;
             return;
         };
         let gas = label.gas + gas_units * problem.gas_price;
-        let narrow = self.narrow && to != problem.target;
-        let promise = if narrow { -amount } else { amount * worth - gas };
-        let index = crate::prepare::index32(self.labels.len());
+        let smallest_first = self.smallest_first && to != problem.target;
+        let rank = if smallest_first { -amount } else { amount * worth - gas };
+        let index = index32(self.labels.len());
         let label = Label {
             token: arrow.to,
             amount,
             gas,
-            promise,
+            rank,
             parent: at,
             sibling: if to == problem.target { NONE } else { self.newest.get(&arrow.to).copied().unwrap_or(NONE) },
             pair: arrow.pair,
             side: arrow.side,
         };
-        if promise <= floor || (to != problem.target && self.outdone(&label, index)) {
+        if rank <= floor || (to != problem.target && self.is_dominated(&label, index)) {
             return;
         }
         self.labels.push(label);
         if to == problem.target {
             let labels = &self.labels;
-            let place = self.ends.partition_point(|&end| labels[end as usize].promise >= promise);
+            let place = self.ends.partition_point(|&end| labels[end as usize].rank >= rank);
             self.ends.insert(place, index);
-            self.ends.truncate(self.keep);
+            self.ends.truncate(self.limits.keep);
         } else {
             self.newest.insert(arrow.to, index);
             next.push(index);
         }
     }
 
-    /// Returns whether other labels of the token in this layer make this one useless: one holds as much for as little
-    /// gas, or enough of them promise more. The later value of an amount depends on its size. So if one label holds
+    /// Returns whether other labels of the token in this layer make a label useless: one holds as much for as little
+    /// gas, or enough of them rank higher. The later value of an amount depends on its size. So if one label holds
     /// more and the other paid less gas, neither dominates. Nor does a label that cannot be extended wherever the other
     /// can.
-    fn outdone(&self, label: &Label, index: u32) -> bool {
+    fn is_dominated(&self, label: &Label, index: u32) -> bool {
         let (mut at, mut better) = (self.newest.get(&label.token).copied().unwrap_or(NONE), 0);
         while at != NONE {
             let other = &self.labels[at as usize];
             let first = at < index;
-            if at != index && self.narrow {
-                better += if other.promise > label.promise || (first && other.promise == label.promise) {
+            if at != index && self.smallest_first {
+                better += if other.rank > label.rank || (first && other.rank == label.rank) {
                     Tuning::PATH_LABELS
                 } else {
                     0
                 };
             } else if at != index {
-                let no_worse = !self.is_wary && other.amount >= label.amount && other.gas <= label.gas;
+                let is_no_worse = !self.keeps_dominated && other.amount >= label.amount && other.gas <= label.gas;
                 let same = other.amount == label.amount && other.gas == label.gas;
-                if no_worse && (first || !same) && self.is_as_free(other, label) {
+                if is_no_worse && (first || !same) && self.extends_as_far(other, label) {
                     return true;
                 }
-                better += usize::from(other.promise > label.promise || (first && other.promise == label.promise));
+                better += usize::from(other.rank > label.rank || (first && other.rank == label.rank));
             }
             at = other.sibling;
         }
@@ -338,8 +319,8 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 
     /// Returns whether one label's path can be extended wherever another's can: it holds no token, and no pool of more
-    /// than two coins, that the other's does not hold. In a large market this is assumed, because there are other ways.
-    fn is_as_free(&self, one: &Label, other: &Label) -> bool {
+    /// than two coins, that the other's does not hold. In a large market this is assumed, because there are other paths.
+    fn extends_as_far(&self, one: &Label, other: &Label) -> bool {
         if self.problem.active.is_some() || one.parent == other.parent {
             return true;
         }
@@ -386,6 +367,7 @@ impl<'a, 'p> Search<'a, 'p> {
         false
     }
 
+    /// Computes the output of an arrow's pool and its gas units, on top of the pools in use; `None` if it refuses.
     fn quote(&self, arrow: &Arrow, amount_in: f64) -> Option<(f64, f64)> {
         let may_be_used = self.is_used.contains(&arrow.to);
         if let Some(plain) = arrow.plain().filter(|_| !may_be_used) {
@@ -395,10 +377,12 @@ impl<'a, 'p> Search<'a, 'p> {
         on_top(self.problem, arrow.pair, arrow.side, held, amount_in)
     }
 
+    /// Returns the paths found, best first.
     fn paths(&self) -> Vec<Path> {
         self.ends.iter().map(|&end| self.path(end)).collect()
     }
 
+    /// Returns the path that ends with a label.
     fn path(&self, end: u32) -> Path {
         let mut flows = Vec::new();
         let mut at = end;
@@ -415,7 +399,7 @@ impl<'a, 'p> Search<'a, 'p> {
             at = label.parent;
         }
         flows.reverse();
-        Path { flows, net: self.labels[end as usize].promise }
+        Path { flows, net: self.labels[end as usize].rank }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{Prepared, Request, Route, Step};
 /// 2³², the unit of shares.
 const WHOLE_SHARE: f64 = 4_294_967_296.0;
 
-/// Why a plan does not replay.
+/// Reasons why a plan does not replay.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PlanError {
     /// The pool of a flow refuses the amount `offered`; it would take at most `at_most`, if its error states that.
@@ -93,6 +93,7 @@ impl<'a> Replay<'a> {
         self.machine.ledger().at_hand(token)
     }
 
+    /// Runs one step, and keeps it.
     fn run(&mut self, instruction: Instruction) -> Result<(), StepError> {
         self.steps.push(self.machine.run(instruction)?);
         Ok(())
@@ -113,6 +114,10 @@ impl<'a> Replay<'a> {
     fn share_out(&mut self, token: u32, flows: &[Flow], kept: &Kept) -> Result<(), PlanError> {
         let mut leaving: Vec<&Flow> = flows.iter().filter(|flow| flow.from == token && flow.amount_in > 0.0).collect();
         leaving.sort_by(|a, b| a.amount_in.total_cmp(&b.amount_in).then(a.pair.cmp(&b.pair)));
+        // Lets a flow that stakes or unwraps stETH wait for the pools that pay it, which may depend on the other flows.
+        if let Some(at) = leaving.iter().position(|flow| self.pays_shares_kept_by_its_pool(flow)) {
+            leaving[at..].rotate_left(1);
+        }
         let stays = kept.iter().find(|(known, _)| *known == token).map_or(0.0, |(_, amount)| *amount);
         match self.prepared.token(token) {
             Tokens::WETH => self.share_out_ether(&leaving, stays),
@@ -164,7 +169,7 @@ impl<'a> Replay<'a> {
             let (coin_in, coin_out) = pair.in_and_out(flow.side);
             match self.run(Instruction { pool: pair.pool, coin_in, coin_out, share }) {
                 Ok(()) | Err(StepError::NothingAtHand) => {}
-                // A small amount that buys nothing stays for the larger branches.
+                // Leaves a small amount that buys nothing to the larger branches.
                 Err(StepError::Refused { error: SwapError::ZeroOutput, .. }) if !last => {}
                 Err(StepError::Refused { amount_in, error }) => {
                     let (flow, offered) = (**flow, f64::from(amount_in));
@@ -185,6 +190,15 @@ impl<'a> Replay<'a> {
         pool.and_then(|pool| pool.coins.get(usize::from(coin_in))) == Some(&Tokens::ETHER)
     }
 
+    /// Returns whether a flow's pool pays a token that counts in shares and keeps their worth.
+    fn pays_shares_kept_by_its_pool(&self, flow: &Flow) -> bool {
+        let pair = self.prepared.pairs().get(flow.pair);
+        let (_, coin_out) = pair.in_and_out(flow.side);
+        let pool = self.market.pool(pair.pool);
+        pool.is_some_and(|pool| pool.coins.get(usize::from(coin_out)).is_some_and(|coin| pool.keeps_shares_of(*coin)))
+    }
+
+    /// Returns the route, once all flows ran.
     fn finish(self) -> Result<Route, PlanError> {
         let amounts_out: Vec<U256> = self.request.outputs.iter().map(|(token, _)| self.at_hand(*token)).collect();
         if amounts_out.iter().any(U256::is_zero) {

@@ -17,7 +17,7 @@ pub struct Request {
     pub outputs: Vec<(TokenId, u16)>,
     /// Most steps of a path from an input to an output. Wrapping and unwrapping ether does not count.
     pub max_hops: u8,
-    /// Which pools may be used.
+    /// The pools that may be used.
     pub filter: PoolFilter,
     /// Price of a unit of gas, in wei, at which the route's gas is weighed against its output.
     pub gas_price_wei: u64,
@@ -27,7 +27,7 @@ pub struct Request {
     pub at: ExecutionBlock,
 }
 
-/// Which pools a route may use.
+/// The pools that a route may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolFilter {
     excluded_products: u64,
@@ -64,18 +64,18 @@ impl PoolFilter {
     }
 
     /// Returns whether all pools of some product are excluded.
-    pub fn excludes_products(&self) -> bool {
+    pub(crate) fn excludes_products(&self) -> bool {
         self.excluded_products != 0
     }
 
     /// Returns whether a pool may be used, provided that its product may.
-    pub fn allows_pool(&self, id: PoolId) -> bool {
+    pub(crate) fn allows_pool(&self, id: PoolId) -> bool {
         let word = self.excluded_pools.get(id.index() / 64).copied().unwrap_or(0);
         word & (1 << (id.index() % 64)) == 0
     }
 
     /// Returns whether every pool may be used.
-    pub fn allows_all(&self) -> bool {
+    pub(crate) fn allows_all(&self) -> bool {
         self.excluded_products == 0 && self.excluded_pools.is_empty()
     }
 }

@@ -2,6 +2,8 @@
 
 use braid_primitives::{PoolId, TokenId, U256};
 
+use crate::tuning::Tuning;
+
 /// One traversal of one pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -41,7 +43,7 @@ impl Route {
     }
 }
 
-/// How close a route is to the best one. Values are in wei of ether at the market's reference prices, net of gas.
+/// The value of a route, and an upper bound on that of every route. Values are in wei of ether at the market's reference prices, net of gas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
     /// Upper bound: no route over the covered pools is worth more.
@@ -56,7 +58,7 @@ pub struct Certificate {
     pub excluded: Excluded,
 }
 
-/// What a bound excludes: routes through these pools, and longer ones, may be worth more.
+/// Routes that a bound does not cover, and that may be worth more: those through some pools, and longer ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Excluded {
     /// Number of pools that the request excludes.
@@ -65,7 +67,7 @@ pub struct Excluded {
     pub max_hops: u8,
 }
 
-/// Why a route has no certificate.
+/// Reasons why a route has no certificate.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Uncertified {
     /// Without a reference price of the output, gas cannot be compared with it.
@@ -89,7 +91,7 @@ impl Certificate {
         if !bound.is_finite() || !achieved.is_finite() {
             return Err(Uncertified::NoBound);
         }
-        let bound = (bound + 1e-12 * bound.abs()).max(achieved);
+        let bound = (bound + Tuning::BOUND_ROUNDING * bound.abs()).max(achieved);
         let gap_bps = if gross > 0.0 { (bound - achieved) / gross * 1e4 } else { f64::INFINITY };
         if !gap_bps.is_finite() {
             return Err(Uncertified::NoBound);
@@ -110,7 +112,7 @@ impl Certificate {
 pub struct Solution {
     /// The route.
     pub route: Route,
-    /// How close it is to the best, or why that is unknown.
+    /// Its certificate, or the reason why it has none.
     pub certificate: Result<Certificate, Uncertified>,
     /// Number of pools that the solver considered: open pools between tokens that lead to the output.
     pub pools_visited: u32,

@@ -22,16 +22,16 @@ struct Helpers {
 }
 
 impl Helpers {
-    /// Starts all but one of so many threads; `None` if the system has no more.
+    /// Starts one thread less than `most`; `None` if that is none, or if the system has no more.
     fn start(most: usize) -> Option<Self> {
         let named = |at| format!("solve-helper-{at}");
         let pool = ThreadPoolBuilder::new().num_threads(most.saturating_sub(1)).thread_name(named);
-        // A pool of no threads would take as many as there are cores.
+        // Starts no pool without threads: rayon would give it as many as there are cores.
         Some(Self { pool: Some(pool).filter(|_| most > 1)?.build().ok()?, most })
     }
 }
 
-/// Lets a solve use a second thread while fewer than so many threads of this process solve or prepare a market. Without
+/// Lets a solve use a second thread while fewer than `most` threads of this process solve or prepare a market. Without
 /// this call every solve runs on the thread that called it. The first call decides for the whole process. Returns
 /// whether there is a second thread.
 pub fn use_threads(most: usize) -> bool {
@@ -48,7 +48,7 @@ impl Busy {
         Self(())
     }
 
-    /// Counts a further thread, if fewer than so many are busy.
+    /// Counts a further thread, if fewer than `most` are busy.
     fn another(most: usize) -> Option<Self> {
         let next = |busy| (busy < most).then_some(busy + 1);
         BUSY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok().map(|_| Self(()))

@@ -1,4 +1,4 @@
-//! The constants that steer the search, and what each trades off.
+//! The constants that steer the search, each with the measurement that set it.
 //!
 //! None of them can make an amount or a bound wrong: they decide where the search looks, how long, and when it stops.
 //! If a constant was set by a measurement on record, its comment states the result. *No record* means that a benchmark
@@ -17,6 +17,7 @@ pub(crate) struct Raise {
 }
 
 impl Raise {
+    /// Returns the raised number, whatever its limit.
     pub(crate) fn raised(&self, number: f64) -> f64 {
         (number * self.factor).max(self.least)
     }
@@ -52,6 +53,8 @@ impl Tuning {
     /// and the power to which the factor is raised for each further move.
     pub(crate) const SETTLE_STEP: f64 = 0.0005;
     pub(crate) const SETTLE_STRIDE: i32 = 4;
+    /// Most such moves. Results for 4 and 16 are in `docs/internals/bench.md`.
+    pub(crate) const SETTLE_MOVES: usize = 8;
     /// Share of the tolerance at which the search for a price ends. No record.
     pub(crate) const SETTLE_PRECISION: f64 = 0.1;
     /// Least relative change of a price for which its neighbours are balanced again. With this constant and the next
@@ -72,8 +75,8 @@ impl Tuning {
     /// Number of pairs above which a market is large: searches then pass through its core only, and are cut short.
     /// Recorded markets (1,400 pools) are below, generated ones of 10,000 pools above. No record.
     pub(crate) const LARGE_MARKET_PAIRS: usize = 3_000;
-    /// Share of all arrows, one in so many, up to which a search for reachable tokens looks at those that leave its last
-    /// tokens. In a simulated market of 64,169 pools the search took 0.24 ms, and 0.54 ms when it never did.
+    /// Divisor of the number of all arrows: a search for reachable tokens looks at the arrows that leave its last tokens
+    /// while these are fewer than that. In a simulated market of 64,169 pools the search took 0.24 ms, and 0.54 ms when it never did.
     pub(crate) const LEAVING_ONE_IN: usize = 8;
 }
 
@@ -100,6 +103,10 @@ impl Tuning {
     /// Most pools of the input for which the slippage of the first step is computed: more tightens the caps of hub
     /// tokens, and takes longer. No record.
     pub(crate) const FIRST_SLIPPAGE_POOLS: usize = 60;
+    /// Least share of the marginal rates that is tried for the rate after this slippage, and halvings of the logarithm of
+    /// the interval from there to 1. Results for half and double are in `docs/internals/bench.md`.
+    pub(crate) const FIRST_SLIPPAGE_LEAST_RATE: f64 = 0.02;
+    pub(crate) const FIRST_SLIPPAGE_HALVINGS: usize = 18;
     /// Most labels of one token that are extended from one hop to the next: fewer lose paths, more take longer.
     /// No record.
     pub(crate) const PATH_LABELS: usize = 4;
@@ -143,9 +150,9 @@ impl Tuning {
     pub(crate) const CHUNK_GAP: f64 = 2e-3;
     /// Paths that one search for the next chunk keeps: more last for more chunks, and prune less. No record.
     pub(crate) const CHUNK_PATHS: usize = 8;
-    /// Such a search keeps paths that pay as much as the best known one will after so many parts, if it goes on falling
-    /// as it did, or by this share of it with each part. Without this limit the 99th percentile of the time on two real
-    /// markets was 8% longer, and the answers the same.
+    /// Parts ahead for which such a search keeps paths: those that pay as much as the best known one will then, if it goes
+    /// on falling as it did, or by the second constant, a share of it, with each part. Without this limit the 99th
+    /// percentile of the time on two real markets was 8% longer, and the answers the same.
     pub(crate) const CHUNK_FALLS: f64 = 8.0;
     pub(crate) const CHUNK_LEAST_FALL: f64 = 1e-3;
     /// Gap above which the bound says nothing: what is otherwise skipped in a large market is then tried. Of 54 trades
@@ -213,23 +220,26 @@ impl Tuning {
     pub(crate) const SPARE_STEPS: usize = 4;
 }
 
-/// How much value a route can hold.
+/// Bounds on the value that a route can hold.
 impl Tuning {
-    /// Share of its gas up to which a pool's arbitrage leaves gas to be paid: above it, the profit counts as free value
-    /// along the route. No record.
-    pub(crate) const LEAN_GAS_SHARE: f64 = 0.95;
-    /// How often the bound on the value that a route can hold is narrowed. With it the gap of September 2023 fell from
+    /// Share of its gas from which a pool's arbitrage counts as paying for its gas: its whole profit then counts as value
+    /// that a route may collect. No record.
+    pub(crate) const SELF_PAYING_GAS_SHARE: f64 = 0.95;
+    /// Most times that the bound on the value that a route can hold is narrowed. With it the gap of September 2023 fell from
     /// 0.0172 to 0.0168 bps at the median and from 2.74 to 2.52 at p90.
     pub(crate) const HELD_NARROWINGS: usize = 4;
     /// Share of the previous value above which the narrowing has settled. No record.
     pub(crate) const HELD_SETTLED_SHARE: f64 = 0.99;
+    /// Share of a cap below which the new one is worth computing all worths again. Half and double of the difference
+    /// from 1 change no answer (`docs/internals/bench.md`).
+    pub(crate) const CAP_TIGHTER_SHARE: f64 = 0.9995;
 }
 
 /// Bounds: when the solver stops, and what it tries before.
 impl Tuning {
     /// Share of a pool's gas that counts as negligible profit: prices of tokens are moved to where no pool earns more.
     /// No record.
-    pub(crate) const CRUMB_GAS_SHARE: f64 = 0.01;
+    pub(crate) const NEGLIGIBLE_GAS_SHARE: f64 = 0.01;
     /// Gap below which nothing more is tried. No record.
     pub(crate) const CLOSE_GAP: f64 = 5e-8;
     /// Gap above which the first prices are not trusted: stale pools may have distorted them. No record.
@@ -315,8 +325,8 @@ impl Tuning {
     /// Gap after the relaxation below which no new set of pools is chosen: a hundredth of a basis point is what counts
     /// as better. See `docs/internals/bench.md`.
     pub(crate) const SETTLED_GAP: f64 = 1e-6;
-    /// When a token is promising: the value through it is below the best by less than so many gaps, and by less than
-    /// the second constant, and its depth then yields at least the third, as a share of a swap's gas. No record.
+    /// Loss of value from which a token is not promising, as a multiple of the gap, and at most; and the least that its
+    /// depth yields at the rest of that loss, as a share of a swap's gas. No record.
     pub(crate) const FIRST_TOKEN_GAPS: f64 = 2.2;
     pub(crate) const FIRST_TOKEN_MOST_LOSS: f64 = 0.98;
     pub(crate) const FIRST_TOKEN_GAS_SHARE: f64 = 0.9;
@@ -342,7 +352,7 @@ impl Tuning {
     pub(crate) const DAMPING: RangeInclusive<f64> = 1e-8..=1.0;
     /// Damping at the start of a minimisation from prices that are known to be close. No record.
     pub(crate) const NEARBY_DAMPING: f64 = 1e-2;
-    /// How damping is raised if the matrix has no factor, if no length of a step lowers the dual, and if only a shorter
+    /// Rules that raise the damping if the matrix has no factor, if no length of a step lowers the dual, and if only a shorter
     /// step does; above `most` the minimisation ends. No record.
     pub(crate) const DAMPING_AFTER_NO_FACTOR: Raise = Raise { factor: 10.0, least: 1e-9, most: 1e6 };
     pub(crate) const DAMPING_AFTER_NO_STEP: Raise = Raise { factor: 20.0, least: 1e-5, most: 1e3 };
@@ -433,7 +443,7 @@ impl Tuning {
     pub(crate) const UNBALANCED_SHARE: f64 = 2e-3;
     /// Share of the trade below which a flow counts as none. No record.
     pub(crate) const NO_FLOW_SHARE: f64 = 1e-9;
-    /// Share of the flows on overlong paths that is dropped before paths are measured again: one in so many. Dropping
+    /// Divisor of the number of flows on overlong paths: that many are dropped before paths are measured again. Dropping
     /// all at once took the slowest solve of 10,000 generated pools from 364 to 42 ms, and the p95 gap of 30 to 300
     /// ether from 1.8 to 0.6 bps.
     pub(crate) const DROPPED_ONE_IN: usize = 12;
@@ -443,6 +453,9 @@ impl Tuning {
 impl Tuning {
     /// Most exact runs of one plan: each run repairs what a pool refused, or moves a basket's shares. No record.
     pub(crate) const EXACT_RUNS: usize = 16;
+    /// Most of the amount that a pool refused that it is offered in the next run, as a share: errors do not always say how
+    /// much it takes. Results for other shares are in `docs/internals/bench.md`.
+    pub(crate) const OFFERED_AGAIN_SHARE: f64 = 0.999;
     /// Flows that are removed, one by one, from a plan that does not run. Of 480 trades and baskets beyond the
     /// liquidity one gets 87 basis points more by it, none less.
     pub(crate) const FLOWS_DROPPED: usize = 2;
@@ -493,4 +506,23 @@ impl Tuning {
     /// 400 changed; solves without a gas price took 5 to 20% longer, those at 1 gwei as long.
     pub(crate) const NOMINAL_SWAP_SHARE: f64 = 1e-6;
     pub(crate) const NOMINAL_GAP: f64 = 1e-5;
+}
+
+/// Exact output, and witnesses of bounds.
+impl Tuning {
+    /// Most solves of sales for one purchase, apart from one more for its bound. No record.
+    pub(crate) const PURCHASE_SOLVES: usize = 8;
+    /// Divisor of an input: plans of inputs that differ by less than that part count as the same. No record.
+    pub(crate) const PURCHASE_SETTLED_PART: u64 = 10_000;
+    /// Factor by which more is sold if an amount was too small to plan. No record.
+    pub(crate) const PURCHASE_LARGER: u64 = 1_024;
+    /// Divisor of an input that made too little: that part is sold beyond the proportional amount, because larger inputs
+    /// get worse rates. If a sale is planned again, and if the same plan is run again. No record.
+    pub(crate) const PURCHASE_EXTRA_PARTS: [u64; 2] = [16, 200];
+    /// Most runs of one plan until it makes enough. No record.
+    pub(crate) const PURCHASE_LARGER_RUNS: usize = 64;
+    /// Gap in basis points above which the bound of a witness says nothing, if it is also above the second constant times
+    /// the certificate's gap. No record.
+    pub(crate) const WITNESS_GAP_BPS: f64 = 1_000.0;
+    pub(crate) const WITNESS_GAPS: f64 = 2.0;
 }

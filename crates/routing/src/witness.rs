@@ -1,4 +1,4 @@
-//! What a third party needs to recompute a bound: a price and a cap for every token that a route can pass.
+//! The data from which a third party can recompute a bound: a price and a cap for every token that a route can pass.
 //!
 //! The bound at those prices is `Σ price(input)·amount + Σ max(0, profit − gas)`, the second sum over the pairs of
 //! coins of every pool that is not excluded. Any prices above zero at which the requested basket costs one give a valid
@@ -11,6 +11,7 @@ use braid_market::Tokens;
 use braid_primitives::{PoolId, TokenId};
 
 use crate::prepare::index32;
+use crate::tuning::Tuning;
 use crate::{Certificate, Prepared};
 
 /// Dual prices and caps, and the bound that they give. Values are in wei of ether at the market's reference prices.
@@ -44,7 +45,7 @@ impl Recorder {
     pub(crate) fn note(
         &self,
         prepared: &Prepared,
-        alive: &[bool],
+        is_reachable: &[bool],
         caps: &[f64],
         price: &[f64],
         bound: f64,
@@ -54,7 +55,7 @@ impl Recorder {
         if best.as_ref().is_some_and(|known| known.bound_value_wei <= bound) || !bound.is_finite() {
             return;
         }
-        let listed = |token: usize| (alive[token] && price[token] > 0.0).then_some(token);
+        let listed = |token: usize| (is_reachable[token] && price[token] > 0.0).then_some(token);
         let tokens = (0..price.len()).filter_map(listed).map(|token| TokenPrice {
             token: prepared.token(index32(token)),
             price_wei: price[token],
@@ -72,13 +73,10 @@ impl Recorder {
 }
 
 impl Witness {
-    /// Gap in basis points above which a plain bound says nothing, if it is also above twice the certificate's gap.
-    const LOOSEST_GAP_BPS: f64 = 1_000.0;
-
     /// Returns whether the bound is close enough to the achieved value to be useful.
     pub(crate) fn says_something(&self, certificate: &Certificate) -> bool {
         let achieved = f64::from(certificate.achieved_value_wei);
-        let loosest = Self::LOOSEST_GAP_BPS.max(2.0 * certificate.gap_bps) / 1e4;
+        let loosest = Tuning::WITNESS_GAP_BPS.max(Tuning::WITNESS_GAPS * certificate.gap_bps) / 1e4;
         self.bound_value_wei - achieved <= loosest * self.bound_value_wei
     }
 

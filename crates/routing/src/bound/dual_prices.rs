@@ -4,20 +4,42 @@ use crate::problem::Problem;
 use crate::tuning::Tuning;
 
 /// Prices of all tokens: those given, and those computed from them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct DualPrices {
     /// Price of every token; zero if it has none.
     pub(crate) price: Vec<f64>,
+    /// The tokens whose prices were given, each once.
     given: Vec<usize>,
+    /// See [`Self::may_earn`].
     may_earn: Vec<(usize, u32)>,
 }
 
 impl DualPrices {
-    pub(crate) fn new(tokens: usize) -> Self {
-        Self { price: vec![0.0; tokens], given: Vec::new(), may_earn: Vec::new() }
+    /// Computes the prices of reachable tokens from given ones. Of several prices given for one token the last counts.
+    ///
+    /// The `guess` of every other token moves into the interval in which no pool with a priced token trades. If that
+    /// interval is empty, it moves to where no pool earns more than a negligible share of its gas or, failing that, more
+    /// than its gas. Deep tokens come first, and price the others.
+    pub(crate) fn of(
+        problem: &Problem<'_>,
+        is_reachable: &[bool],
+        given: impl Iterator<Item = (usize, f64)>,
+        guess: &[f64],
+    ) -> Self {
+        let mut dual_prices = Self { price: vec![0.0; guess.len()], ..Self::default() };
+        given.for_each(|(token, price)| dual_prices.set(token, price));
+        dual_prices.fill(problem, is_reachable, guess);
+        dual_prices
     }
 
-    pub(crate) fn set(&mut self, token: usize, price: f64) {
+    /// Takes as given every price above zero of a reachable token, and computes those of the others.
+    pub(crate) fn of_all(problem: &Problem<'_>, is_reachable: &[bool], prices: &[f64]) -> Self {
+        let known = |(token, price): &(usize, f64)| is_reachable[*token] && *price > 0.0;
+        Self::of(problem, is_reachable, prices.iter().copied().enumerate().filter(known), prices)
+    }
+
+    /// Gives a token's price.
+    fn set(&mut self, token: usize, price: f64) {
         let known = &mut self.price[token];
         if *known <= 0.0 {
             self.given.push(token);
@@ -37,30 +59,26 @@ impl DualPrices {
         &self.may_earn
     }
 
-    /// Computes the prices of reachable tokens that were not given.
-    ///
-    /// Each token's `guess` moves into the interval in which no pool with a priced token trades. If that interval is
-    /// empty, it moves to where no pool earns more than a negligible share of its gas or, failing that, more than its
-    /// gas. Deep tokens come first, and price the others.
-    pub(crate) fn fill(&mut self, problem: &Problem<'_>, alive: &[bool], guess: &[f64]) {
-        let tied = self.tie_given(problem, alive);
+    /// Computes the prices of reachable tokens that were not given; see [`Self::of`].
+    fn fill(&mut self, problem: &Problem<'_>, is_reachable: &[bool], guess: &[f64]) {
+        let tied = self.tie_given(problem, is_reachable);
         let mut tied = tied.into_iter().peekable();
-        let ladder = problem.prepared.ladder();
+        let fill_order = problem.prepared.fill_order();
         let mut unpriced = Vec::new();
-        for (token, rungs) in ladder.steps(&problem.terms.ends()) {
-            if !alive[token] || self.price[token] > 0.0 {
+        for (token, earlier_pairs) in fill_order.steps(&problem.terms.ends()) {
+            if !is_reachable[token] || self.price[token] > 0.0 {
                 continue;
             }
-            let place = ladder.place(token);
+            let place = fill_order.place(token);
             while tied.next_if(|(tied, _)| *tied < place).is_some() {}
             let mut band = Band::ANY;
             while let Some((_, limits)) = tied.next_if(|(tied, _)| *tied == place) {
                 band = band.within(limits);
             }
-            for rung in rungs {
-                let other = self.price_of(rung.to as usize);
-                if other > 0.0 && problem.is_open(rung.pair) {
-                    band.narrow(problem, [token, rung.to as usize], [rung.spot, rung.back], other);
+            for earlier in earlier_pairs {
+                let other = self.price_of(earlier.to as usize);
+                if other > 0.0 && problem.is_open(earlier.pair) {
+                    band.narrow(problem, [token, earlier.to as usize], [earlier.spot, earlier.back], other);
                 }
             }
             if band.low > band.high {
@@ -72,7 +90,7 @@ impl DualPrices {
                 unpriced.push(token);
             }
         }
-        // A token without a price in its turn may be priced by tokens that came after it.
+        // Tries tokens without a price again: tokens that came after them may price them.
         let mut before = usize::MAX;
         while unpriced.len() < before {
             before = unpriced.len();
@@ -85,18 +103,18 @@ impl DualPrices {
 
     /// Records pools between tokens whose prices are given, and returns the limits that given prices set on tokens that
     /// come before them, each with that token's place, in the order of places.
-    fn tie_given(&mut self, problem: &Problem<'_>, alive: &[bool]) -> Vec<(usize, Band)> {
-        let ladder = problem.prepared.ladder();
+    fn tie_given(&mut self, problem: &Problem<'_>, is_reachable: &[bool]) -> Vec<(usize, Band)> {
+        let fill_order = problem.prepared.fill_order();
         let mut tied = Vec::new();
         for &token in &self.given {
-            for rung in ladder.rungs(token).iter().filter(|rung| problem.is_open(rung.pair)) {
-                let to = rung.to as usize;
+            for earlier in fill_order.earlier_pairs(token).iter().filter(|earlier| problem.is_open(earlier.pair)) {
+                let to = earlier.to as usize;
                 if self.price_of(to) > 0.0 {
-                    self.may_earn.push((token, rung.arrow));
-                } else if alive.get(to) == Some(&true) {
+                    self.may_earn.push((token, earlier.arrow));
+                } else if is_reachable.get(to) == Some(&true) {
                     let mut band = Band::ANY;
-                    band.narrow(problem, [to, token], [rung.back, rung.spot], self.price[token]);
-                    tied.push((ladder.place(to), band));
+                    band.narrow(problem, [to, token], [earlier.back, earlier.spot], self.price[token]);
+                    tied.push((fill_order.place(to), band));
                 }
             }
         }
@@ -121,8 +139,8 @@ impl DualPrices {
     /// Moves the guess to where no pool earns more than a negligible share of its gas; if there is no such price, more
     /// than its gas.
     fn within_gas(&self, problem: &Problem<'_>, token: usize, guess: f64) -> f64 {
-        if let Ok(crumbs) = self.band_after_gas::<true>(problem, token, Tuning::CRUMB_GAS_SHARE) {
-            return crumbs.nearest(guess);
+        if let Ok(band) = self.band_after_gas::<true>(problem, token, Tuning::NEGLIGIBLE_GAS_SHARE) {
+            return band.nearest(guess);
         }
         let (Ok(Band { low, high }) | Err(Band { low, high })) = self.band_after_gas::<false>(problem, token, 1.0);
         if low <= high && is_price(guess) { guess.clamp(low, high) } else { (low * high).sqrt() }
@@ -130,8 +148,8 @@ impl DualPrices {
 
     /// Computes the prices at which no pool of a token earns more than a share of its gas. If there are none, returns
     /// the empty band as an error: the price below which some pool still takes the token is above the price from which
-    /// another pays it. `HASTY` returns as soon as that is known.
-    fn band_after_gas<const HASTY: bool>(
+    /// another pays it. `STOPS_EARLY` returns as soon as that is known.
+    fn band_after_gas<const STOPS_EARLY: bool>(
         &self,
         problem: &Problem<'_>,
         token: usize,
@@ -157,7 +175,7 @@ impl DualPrices {
             if !may_raise && !may_lower {
                 continue;
             }
-            // The formula is exact for a pool of one range, and needs no access to its curve.
+            // Uses the formula for a pool of one range: it is exact, and needs no access to the curve.
             let curve = problem.curve(arrow.pair).filter(|_| !arrow.is_plain);
             let gas = curve.map_or(0.0, |curve| curve.gas_units) * gas_price;
             let direction = |side: u8| curve.and_then(|curve| curve.direction(side));
@@ -175,7 +193,7 @@ impl DualPrices {
                 );
                 band.high = band.high.min(cost);
             }
-            if HASTY && band.low > band.high {
+            if STOPS_EARLY && band.low > band.high {
                 return Err(band);
             }
         }
@@ -223,6 +241,7 @@ impl Band {
     }
 }
 
+/// Returns whether a guess can be a price.
 fn is_price(guess: f64) -> bool {
     guess > 0.0 && guess.is_finite()
 }
@@ -235,18 +254,15 @@ mod tests {
     use crate::testing::{prepared, problem, token};
 
     #[test]
-    fn next_to_nothing_at_an_absurd_price_moves_no_token_away_from_its_pool() {
+    fn a_pool_of_one_unit_at_an_absurd_price_moves_no_token_away_from_its_pool() {
         const ETHER: u128 = 10_u128.pow(18);
         // Token 2 is worth as much as the others; one pool has an atomic unit of it, for a ten thousandth of an ether.
         let deep = [((0, 1), [1_000 * ETHER; 2]), ((1, 2), [ETHER; 2])];
         let market = prepared(&[deep[0], deep[1], ((0, 2), [ETHER / 10_000, 1])]);
         let problem = problem(&market, token(1), U256::from(ETHER), token(0));
         let [weth, hub, odd] = [0, 1, 2].map(|position| market.node(token(position)));
-        let mut dual_prices = DualPrices::new(problem.token_count);
-        dual_prices.set(weth, 1.0);
-        dual_prices.set(hub, 1.0);
-        let guess = vec![1.0; problem.token_count];
-        dual_prices.fill(&problem, &vec![true; problem.token_count], &guess);
+        let (guess, given) = (vec![1.0; problem.token_count], [(weth, 1.0), (hub, 1.0)]);
+        let dual_prices = DualPrices::of(&problem, &vec![true; problem.token_count], given.into_iter(), &guess);
         assert!((0.9..1.1).contains(&dual_prices.price[odd]), "{}", dual_prices.price[odd]);
     }
 }

@@ -7,8 +7,8 @@
 
 use super::dual_prices::DualPrices;
 use super::forced::forced;
-use super::noise::noise;
-use crate::problem::{NOWHERE, Problem};
+use super::profit::noise;
+use crate::problem::Problem;
 use crate::tuning::Tuning;
 
 /// The bound at given prices, and the pools that earn more than `least`, each with its profit.
@@ -20,20 +20,21 @@ pub(crate) struct Evaluation {
 /// Evaluates the dual over every open pool (see the module's text).
 pub(crate) fn evaluate(
     problem: &Problem<'_>,
-    alive: &[bool],
+    is_reachable: &[bool],
     caps: &[f64],
     dual_prices: &DualPrices,
     least: f64,
 ) -> Evaluation {
     let graph = problem.prepared.graph();
-    let mut sum = Sum { problem, caps, price: &dual_prices.price, least, bound: 0.0, noise: 0.0, earning: Vec::new() };
-    sum.bound = problem.terms.supplied_value(&dual_prices.price);
+    let price = &dual_prices.price;
+    let bound = problem.terms.supplied_value(price);
+    let mut sum = Sum { problem, caps, price, least, bound, noise: 0.0, earning: Vec::new() };
     for (token, arrow) in dual_prices.may_earn() {
         let (arrow, to) = (graph.arrow(*arrow), graph.arrow(*arrow).to as usize);
-        if !alive[*token] || !alive[to] {
+        if !is_reachable[*token] || !is_reachable[to] {
             continue;
         }
-        let (here, there) = (dual_prices.price[*token], dual_prices.price[to]);
+        let (here, there) = (price[*token], price[to]);
         if here < there * arrow.spot {
             if here < there * arrow.spot_after_gas((problem.gas_price / there).sqrt()) {
                 sum.add(arrow.pair, arrow.side, *token, to);
@@ -45,64 +46,67 @@ pub(crate) fn evaluate(
     let bound = sum.bound + sum.noise;
     let bound = bound + Tuning::BOUND_ROUNDING * bound.abs();
     if let Some(recorder) = problem.recorder {
-        recorder.note(problem.prepared, alive, caps, &dual_prices.price, bound, || problem.closed_pools());
+        recorder.note(problem.prepared, is_reachable, caps, price, bound, || problem.closed_pools());
     }
-    let several = problem.source == NOWHERE || problem.target == NOWHERE;
-    let bound = if several { bound + forced(problem, alive, caps, &dual_prices.price) } else { bound };
+    let bound = if problem.is_pair() { bound } else { bound + forced(problem, is_reachable, caps, price) };
     Evaluation { bound, earning: sum.earning }
 }
 
 /// Evaluates the same for routes of at least `count` pools: the `count` largest terms count even if they are negative.
 pub(crate) fn evaluate_at_least(
     problem: &Problem<'_>,
-    alive: &[bool],
+    is_reachable: &[bool],
     caps: &[f64],
     dual_prices: &DualPrices,
     count: usize,
 ) -> f64 {
     let graph = problem.prepared.graph();
-    let mut many =
-        Many { problem, caps, price: &dual_prices.price, bound: 0.0, noise: 0.0, top: vec![f64::NEG_INFINITY; count] };
-    many.bound = dual_prices.price[problem.source] * problem.amount;
+    let price = &dual_prices.price;
+    let bound = price[problem.source] * problem.amount;
+    let mut sum = SumAtLeast { problem, caps, price, bound, noise: 0.0, largest: vec![f64::NEG_INFINITY; count] };
     for pair in graph.inner_pairs() {
-        if pair.ends.iter().all(|end| alive[*end as usize]) && problem.is_open(pair.id) {
-            many.add(pair.id, pair.ends, pair.spot, pair.gas_units);
+        if pair.ends.iter().all(|end| is_reachable[*end as usize]) && problem.is_open(pair.id) {
+            sum.add(pair.id, pair.ends, pair.spot, pair.gas_units);
         }
     }
     for end in [problem.source, problem.target] {
         if graph.is_inner(end) {
             continue;
         }
-        for arrow in graph.arrows(end).iter().filter(|arrow| alive[arrow.to as usize] && problem.is_open(arrow.pair)) {
+        for arrow in
+            graph.arrows(end).iter().filter(|arrow| is_reachable[arrow.to as usize] && problem.is_open(arrow.pair))
+        {
             let both_outer = !graph.is_inner(arrow.to as usize);
             if !(both_outer && end == problem.target) {
                 let Some(curve) = problem.curve(arrow.pair) else { continue };
                 let spot = [0, 1].map(|side| curve.direction(side).map_or(0.0, |direction| direction.spot()));
-                many.add(arrow.pair, graph.ends(arrow.pair), spot, curve.gas_units);
+                sum.add(arrow.pair, graph.ends(arrow.pair), spot, curve.gas_units);
             }
         }
     }
-    // If there are fewer pools, there is no such route.
-    let forced: f64 = many.top.iter().map(|term| term.min(0.0)).sum();
-    let bound = many.bound + forced + many.noise;
-    bound + Tuning::BOUND_ROUNDING * (bound.abs() + many.bound.abs())
+    // Becomes negative infinity if there are fewer pools: then there is no such route.
+    let forced: f64 = sum.largest.iter().map(|term| term.min(0.0)).sum();
+    let bound = sum.bound + forced + sum.noise;
+    bound + Tuning::BOUND_ROUNDING * (bound.abs() + sum.bound.abs())
 }
 
-struct Many<'a, 'p> {
+/// The sum of the dual's terms over the pools added so far, for [`evaluate_at_least`].
+struct SumAtLeast<'a, 'p> {
     problem: &'a Problem<'p>,
     caps: &'a [f64],
     price: &'a [f64],
     bound: f64,
     noise: f64,
     /// The largest terms, in falling order.
-    top: Vec<f64>,
+    largest: Vec<f64>,
 }
 
-impl Many<'_, '_> {
+impl SumAtLeast<'_, '_> {
+    /// Adds the term of a pair, whichever of its coins is sold.
     fn add(&mut self, pair: u32, ends: [u32; 2], spot: [f64; 2], gas_units: f64) {
         let problem = self.problem;
         let gas = gas_units * problem.gas_price;
-        let open = problem.open_ways(ends);
+        let open = problem.open_directions(ends);
         let mut earned = 0.0_f64;
         for side in 0..2_u8 {
             let at = usize::from(side);
@@ -120,7 +124,7 @@ impl Many<'_, '_> {
         if term > 0.0 {
             self.bound += term;
         }
-        for place in &mut self.top {
+        for place in &mut self.largest {
             if term > *place {
                 std::mem::swap(place, &mut term);
             }
@@ -132,17 +136,17 @@ impl Many<'_, '_> {
 /// `None` for a pair that the bound does not count.
 pub(crate) fn terms(
     problem: &Problem<'_>,
-    alive: &[bool],
+    is_reachable: &[bool],
     caps: &[f64],
     dual_prices: &DualPrices,
     pair: u32,
 ) -> Option<(f64, f64)> {
     let ends = problem.prepared.graph().ends(pair);
     let curve = problem.curve(pair)?;
-    if !problem.is_open(pair) || !ends.iter().all(|end| alive[*end as usize]) {
+    if !problem.is_open(pair) || !ends.iter().all(|end| is_reachable[*end as usize]) {
         return None;
     }
-    let open = problem.open_ways(ends);
+    let open = problem.open_directions(ends);
     let earned = (0..2_usize).filter(|side| open[*side]).filter_map(|side| {
         let (from, to) = (ends[side] as usize, ends[1 - side] as usize);
         let direction = curve.directions[side].as_ref()?;
@@ -152,6 +156,7 @@ pub(crate) fn terms(
     Some((used.max(0.0), used))
 }
 
+/// The sum of the dual's terms over the pools added so far, for [`evaluate`].
 struct Sum<'a, 'p> {
     problem: &'a Problem<'p>,
     caps: &'a [f64],
@@ -163,6 +168,7 @@ struct Sum<'a, 'p> {
 }
 
 impl Sum<'_, '_> {
+    /// Adds the term of a pair that sells its coin `side`.
     fn add(&mut self, pair: u32, side: u8, from: usize, to: usize) {
         let problem = self.problem;
         if from == problem.target || to == problem.source {

@@ -7,18 +7,19 @@
 //! most that it earns at any one number: flows that pass it at several numbers share one average rate, which at one of
 //! the numbers is worth most (`docs/internals/certificate.md`).
 
-use super::noise::noise;
+use super::profit::noise;
 use crate::prepare::{Arrow, RoughArrow, index32};
 use crate::problem::Problem;
 use crate::problem::reachable::hops_ahead;
 use crate::tuning::Tuning;
 
-/// A token with so many remaining pools, and the tracked tokens that a path has visited so far, this one included: a
-/// bit each.
+/// A token on a path, by how far the path has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Node {
+pub(crate) struct LayerNode {
+    /// Most pools that may still follow.
     pub(crate) left: usize,
     pub(crate) token: u32,
+    /// The tracked tokens that the path has visited so far, this one included: a bit each.
     pub(crate) seen: usize,
 }
 
@@ -29,21 +30,24 @@ pub(crate) struct Layers<'a, 'p> {
     caps: &'a [f64],
     /// Fewest pools from the input to each token.
     ahead: Vec<u16>,
-    /// Numbers of the ends and of the tokens that a route can pass.
+    /// Numbers of the ends and of the tokens that a route can pass; `u32::MAX` for the others.
     place: Vec<u32>,
+    /// Count of these numbers.
     places: usize,
 }
 
-/// The routes that a bound is restricted to: pools that they use, and pools that they do not use; and the tokens for
-/// which paths track whether they have visited them, because a path visits none twice.
+/// The routes that a bound is restricted to.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answers {
+pub(crate) struct Decisions {
+    /// Pools that they use.
     pub(crate) used: Vec<u32>,
+    /// Pools that they do not use.
     pub(crate) unused: Vec<u32>,
+    /// Tokens for which paths track whether they have visited them, because a path visits none twice.
     pub(crate) tracked: Vec<u32>,
 }
 
-impl Answers {
+impl Decisions {
     /// Returns the bit of a tracked token; zero for any other.
     pub(crate) fn bit(&self, token: u32) -> usize {
         self.tracked.iter().position(|tracked| *tracked == token).map_or(0, |at| 1 << at)
@@ -61,11 +65,11 @@ pub(crate) struct LayerPrices {
     /// Prices by the set of tracked tokens visited, the remaining pools, and the token's number; zero if there is no
     /// way to the output.
     price: Vec<Vec<Vec<f64>>>,
-    given: Vec<Node>,
+    given: Vec<LayerNode>,
 }
 
 impl LayerPrices {
-    /// Forgets all prices, and makes room for those of so many tokens.
+    /// Sets all prices to zero, and makes room for those of `places` tokens.
     fn reset(&mut self, sets: usize, layers: usize, places: usize) {
         self.price.resize_with(sets, Vec::new);
         for layer in &mut self.price {
@@ -83,18 +87,18 @@ impl LayerPrices {
 pub(crate) struct Earning {
     pub(crate) earned: f64,
     pub(crate) pair: u32,
-    pub(crate) to: Node,
+    pub(crate) to: LayerNode,
 }
 
 impl<'a, 'p> Layers<'a, 'p> {
     /// Numbers the tokens that can lie on a route at all.
-    pub(crate) fn new(problem: &'a Problem<'p>, alive: &[bool], caps: &'a [f64]) -> Self {
+    pub(crate) fn new(problem: &'a Problem<'p>, is_reachable: &[bool], caps: &'a [f64]) -> Self {
         let graph = problem.prepared.graph();
-        let mut place = vec![u32::MAX; alive.len()];
+        let mut place = vec![u32::MAX; is_reachable.len()];
         let mut places = 0;
         for (token, place) in place.iter_mut().enumerate() {
             let is_end = token == problem.source || token == problem.target;
-            if is_end || (alive[token] && caps[token] > 0.0 && graph.is_inner(token)) {
+            if is_end || (is_reachable[token] && caps[token] > 0.0 && graph.is_inner(token)) {
                 *place = index32(places);
                 places += 1;
             }
@@ -102,6 +106,7 @@ impl<'a, 'p> Layers<'a, 'p> {
         Self { problem, caps, ahead: hops_ahead(problem), place, places }
     }
 
+    /// Returns the most of a token that a route can hold.
     pub(crate) fn cap(&self, token: u32) -> f64 {
         self.caps[token as usize]
     }
@@ -119,6 +124,7 @@ impl<'a, 'p> Layers<'a, 'p> {
         set.get(self.place(token)).is_some_and(|is_in| *is_in)
     }
 
+    /// Returns the number of a token; `u32::MAX` for one that no route can pass.
     fn place(&self, token: u32) -> usize {
         self.place[token as usize] as usize
     }
@@ -130,14 +136,14 @@ impl<'a, 'p> Layers<'a, 'p> {
         is_likely: impl Fn(RoughArrow) -> bool + 's,
     ) -> impl Iterator<Item = Arrow> + 's {
         let (graph, token) = (self.problem.prepared.graph(), token as usize);
-        let is_apart = !graph.is_inner(self.problem.target);
-        let last = is_apart.then(|| graph.between(token, self.problem.target)).into_iter().flatten();
+        let has_outer_target = !graph.is_inner(self.problem.target);
+        let last = has_outer_target.then(|| graph.between(token, self.problem.target)).into_iter().flatten();
         let inner = graph.to_inner(token).iter().filter(move |(rough, _)| is_likely(**rough));
         inner.map(|(_, arrow)| *arrow).chain(last)
     }
 
-    /// Returns whether a route can pass a token between its ends with so many remaining pools.
-    pub(crate) fn is_inner(&self, node: Node) -> bool {
+    /// Returns whether a route can pass a node between its ends.
+    pub(crate) fn is_inner(&self, node: LayerNode) -> bool {
         let (problem, token) = (self.problem, node.token as usize);
         token != problem.source
             && token != problem.target
@@ -148,22 +154,22 @@ impl<'a, 'p> Layers<'a, 'p> {
 
     /// Returns the node of a path that reaches a token between the ends after visiting the tracked tokens of a set;
     /// `None` if it cannot.
-    pub(crate) fn arrives(&self, left: usize, token: u32, before: usize, answers: &Answers) -> Option<Node> {
-        let bit = answers.bit(token);
-        let node = Node { left, token, seen: before | bit };
+    pub(crate) fn arrives(&self, left: usize, token: u32, before: usize, decisions: &Decisions) -> Option<LayerNode> {
+        let bit = decisions.bit(token);
+        let node = LayerNode { left, token, seen: before | bit };
         (before & bit == 0 && self.is_inner(node)).then_some(node)
     }
 
-    /// Computes the prices of all nodes from some. Takes the room of `prices`, which are no longer needed.
+    /// Computes the prices of all nodes from given ones. Reuses the memory of `prices`.
     pub(crate) fn layer_prices(
         &self,
-        given: &[(Node, f64)],
-        answers: &Answers,
+        given: &[(LayerNode, f64)],
+        decisions: &Decisions,
         mut prices: LayerPrices,
     ) -> LayerPrices {
         let problem = self.problem;
         let (graph, target) = (problem.prepared.graph(), index32(problem.target));
-        prices.reset(answers.sets(), problem.hops + 1, self.places);
+        prices.reset(decisions.sets(), problem.hops + 1, self.places);
         let price = &mut prices.price;
         for layer in price.iter_mut().flat_map(|layers| &mut layers[..problem.hops]) {
             layer[self.place(target)] = problem.price_out;
@@ -172,18 +178,19 @@ impl<'a, 'p> Layers<'a, 'p> {
             price[node.seen][node.left][self.place(node.token)] = *known;
         }
         let mut is_given = vec![false; self.places];
-        let mut reached: Vec<Vec<u32>> = vec![vec![target]; answers.sets()];
+        let mut reached: Vec<Vec<u32>> = vec![vec![target]; decisions.sets()];
         for left in 1..problem.hops {
-            let mut next: Vec<Vec<u32>> = vec![vec![target]; answers.sets()];
-            for seen in 0..answers.sets() {
+            let mut next: Vec<Vec<u32>> = vec![vec![target]; decisions.sets()];
+            for seen in 0..decisions.sets() {
                 let here = || given.iter().map(|(node, _)| node).filter(|node| (node.left, node.seen) == (left, seen));
-                // Put those first: most others are worth most through one of them.
+                // Puts those first: most others are worth most through one of them.
                 next[seen].extend(here().map(|node| node.token));
                 here().for_each(|node| is_given[self.place(node.token)] = true);
                 let mut above = std::mem::take(&mut price[seen][left]);
-                // A pool leads from here to nodes with the same visited tokens, plus at most their own token.
-                for after in (0..answers.sets()).filter(|after| after & seen == seen) {
-                    let is_next = |to: &u32| answers.bit(*to) == after ^ seen;
+                // Visits the nodes that a pool can lead to from here: those with the same visited tokens, plus at most
+                // their own.
+                for after in (0..decisions.sets()).filter(|after| after & seen == seen) {
+                    let is_next = |to: &u32| decisions.bit(*to) == after ^ seen;
                     for &to in reached[after].iter().filter(|to| is_next(to)) {
                         let price_out = price[after][left - 1][self.place(to)];
                         for (rough, arrow) in graph.to_inner(to as usize).iter() {
@@ -191,9 +198,9 @@ impl<'a, 'p> Layers<'a, 'p> {
                             if price_out * rough.most_back() <= *price {
                                 continue;
                             }
-                            let bit = answers.bit(arrow.to);
-                            let is_here = seen & bit == bit && self.is_inner(Node { left, token: arrow.to, seen });
-                            if !is_here || is_given[self.place(arrow.to)] || !self.is_open(arrow.pair, answers) {
+                            let bit = decisions.bit(arrow.to);
+                            let is_here = seen & bit == bit && self.is_inner(LayerNode { left, token: arrow.to, seen });
+                            if !is_here || is_given[self.place(arrow.to)] || !self.is_open(arrow.pair, decisions) {
                                 continue;
                             }
                             let known = *price;
@@ -228,54 +235,61 @@ impl<'a, 'p> Layers<'a, 'p> {
         *price = price.max(rate * Tuning::OUTWARD);
     }
 
-    pub(crate) fn is_open(&self, pair: u32, answers: &Answers) -> bool {
-        self.problem.is_open(pair) && !answers.unused.contains(&pair)
+    /// Returns whether the routes may use a pair.
+    pub(crate) fn is_open(&self, pair: u32, decisions: &Decisions) -> bool {
+        self.problem.is_open(pair) && !decisions.unused.contains(&pair)
     }
 
-    /// Evaluates the dual at given prices over the routes that `answers` allows. Also returns the pools that earn more
+    /// Evaluates the dual at given prices over the routes that `decisions` allows. Also returns the pools that earn more
     /// than `least`.
-    pub(crate) fn evaluate(&self, layer_prices: &LayerPrices, answers: &Answers, least: f64) -> (f64, Vec<Earning>) {
+    pub(crate) fn evaluate(
+        &self,
+        layer_prices: &LayerPrices,
+        decisions: &Decisions,
+        least: f64,
+    ) -> (f64, Vec<Earning>) {
         let problem = self.problem;
         let mut terms: Vec<(Earning, f64)> = Vec::new();
         for &from in &layer_prices.given {
             let price_in = self.price(layer_prices, from);
             let is_likely = |rough: RoughArrow| {
-                let seen = from.seen | answers.bit(rough.to);
+                let seen = from.seen | decisions.bit(rough.to);
                 let price_out = layer_prices.price[seen][from.left - 1].get(self.place(rough.to));
                 price_out.is_some_and(|price_out| price_in < price_out * rough.most_spot())
             };
             let arrows = self.arrows(from.token, is_likely);
             let arrows =
-                arrows.filter(|arrow| self.is_open(arrow.pair, answers) && !answers.used.contains(&arrow.pair));
-            terms.extend(arrows.filter_map(|arrow| self.term(layer_prices, answers, from, &arrow, 1.0)));
+                arrows.filter(|arrow| self.is_open(arrow.pair, decisions) && !decisions.used.contains(&arrow.pair));
+            terms.extend(arrows.filter_map(|arrow| self.term(layer_prices, decisions, from, &arrow, 1.0)));
         }
         terms.sort_unstable_by(|(a, _), (b, _)| {
             a.pair.cmp(&b.pair).then(b.earned.total_cmp(&a.earned)).then(a.to.cmp(&b.to))
         });
-        let mut bound = self.price(layer_prices, Node { left: problem.hops, token: index32(problem.source), seen: 0 })
+        let mut bound = self
+            .price(layer_prices, LayerNode { left: problem.hops, token: index32(problem.source), seen: 0 })
             * problem.amount;
         for pool in terms.chunk_by(|(a, _), (b, _)| a.pair == b.pair) {
             bound += pool[0].0.earned + pool.iter().map(|(_, noise)| *noise).fold(0.0, f64::max);
         }
-        bound += answers.used.iter().map(|pair| self.used_term(layer_prices, answers, *pair)).sum::<f64>();
+        bound += decisions.used.iter().map(|pair| self.used_term(layer_prices, decisions, *pair)).sum::<f64>();
         let earning = terms.into_iter().map(|(earning, _)| earning).filter(|earning| earning.earned > least);
         (bound + Tuning::BOUND_ROUNDING * bound.abs(), earning.collect())
     }
 
     /// Computes the most that a pool earns, less its gas, if it is certainly used.
-    fn used_term(&self, layer_prices: &LayerPrices, answers: &Answers, pair: u32) -> f64 {
+    fn used_term(&self, layer_prices: &LayerPrices, decisions: &Decisions, pair: u32) -> f64 {
         let problem = self.problem;
         let graph = problem.prepared.graph();
         let gas = problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * problem.gas_price;
         let mut most = 0.0_f64;
         for from in graph.ends(pair) {
             let Some(arrow) = graph.arrows(from as usize).iter().find(|arrow| arrow.pair == pair) else { continue };
-            let nodes = (0..answers.sets()).flat_map(|seen| (1..=problem.hops).map(move |left| (left, seen)));
+            let nodes = (0..decisions.sets()).flat_map(|seen| (1..=problem.hops).map(move |left| (left, seen)));
             for (left, seen) in nodes {
-                let (node, bit) = (Node { left, token: from, seen }, answers.bit(from));
+                let (node, bit) = (LayerNode { left, token: from, seen }, decisions.bit(from));
                 let is_source = from as usize == problem.source && left == problem.hops && seen == 0;
                 if is_source || (seen & bit == bit && self.is_inner(node)) {
-                    let earned = self.term(layer_prices, answers, node, arrow, 0.0);
+                    let earned = self.term(layer_prices, decisions, node, arrow, 0.0);
                     most = most.max(earned.map_or(0.0, |(earning, noise)| earning.earned + noise));
                 }
             }
@@ -287,16 +301,16 @@ impl<'a, 'p> Layers<'a, 'p> {
     fn term(
         &self,
         layer_prices: &LayerPrices,
-        answers: &Answers,
-        from: Node,
+        decisions: &Decisions,
+        from: LayerNode,
         arrow: &Arrow,
         gas_share: f64,
     ) -> Option<(Earning, f64)> {
         let problem = self.problem;
         let (here, there) = (from.token as usize, arrow.to as usize);
         let left = from.left - 1;
-        let bit = if there == problem.target { 0 } else { answers.bit(arrow.to) };
-        // Leaves out most arrows: a token that cannot follow here has no price.
+        let bit = if there == problem.target { 0 } else { decisions.bit(arrow.to) };
+        // Rules out most arrows: a token that cannot follow here has no price.
         let price_out = *layer_prices.price[from.seen | bit][left].get(self.place(arrow.to))?;
         let price_in = self.price(layer_prices, from);
         if price_in >= price_out * arrow.spot {
@@ -307,8 +321,8 @@ impl<'a, 'p> Layers<'a, 'p> {
             return None;
         }
         let to = match there == problem.target {
-            true => Node { left, token: arrow.to, seen: from.seen },
-            false => self.arrives(left, arrow.to, from.seen, answers)?,
+            true => LayerNode { left, token: arrow.to, seen: from.seen },
+            false => self.arrives(left, arrow.to, from.seen, decisions)?,
         };
         let (curve, direction) = problem.direction(arrow.pair, arrow.side)?;
         let (gas, cap) = (curve.gas_units * problem.gas_price * gas_share, self.caps[here]);
@@ -317,7 +331,8 @@ impl<'a, 'p> Layers<'a, 'p> {
         Some((Earning { earned, pair: arrow.pair, to }, noise))
     }
 
-    pub(crate) fn price(&self, layer_prices: &LayerPrices, node: Node) -> f64 {
+    /// Returns the price of a node.
+    pub(crate) fn price(&self, layer_prices: &LayerPrices, node: LayerNode) -> f64 {
         layer_prices.price[node.seen][node.left][self.place(node.token)]
     }
 }

@@ -6,15 +6,15 @@
 //! at most all of it: a route either passes the token, and pays for both, or does not, and gets nothing. Each pool
 //! counts for one of its tokens. If there are several inputs or outputs, pools that touch one count there, in `forced`.
 
-use super::noise::noise;
+use super::profit::profit_after_gas;
 use crate::prepare::Arrow;
-use crate::problem::{NOWHERE, Problem};
+use crate::problem::Problem;
 
 /// Computes the deduction from the dual at the prices of all tokens, where `earning` lists the pools that earn more
 /// than their gas.
 pub(crate) fn passing(
     problem: &Problem<'_>,
-    alive: &[bool],
+    is_reachable: &[bool],
     caps: &[f64],
     price: &[f64],
     earning: &[(f64, u32)],
@@ -24,18 +24,17 @@ pub(crate) fn passing(
     let mut tokens: Vec<u32> = earning.iter().flat_map(|(_, pair)| graph.ends(*pair)).collect();
     tokens.sort_unstable();
     tokens.dedup();
-    tokens.retain(|token| !ends.contains(&(*token as usize)) && alive[*token as usize]);
-    let none: &[u32] = &[];
-    let token_saves = |token: u32, counted: &[u32]| saved(problem, alive, caps, price, token, earning, counted);
-    let mut order: Vec<(f64, u32)> = tokens.iter().map(|token| (token_saves(*token, none), *token)).collect();
-    order.retain(|(saves, _)| *saves > 0.0);
+    tokens.retain(|token| !ends.contains(&(*token as usize)) && is_reachable[*token as usize]);
+    let deducted = |token: u32, counted: &[u32]| at_token(problem, is_reachable, caps, price, token, earning, counted);
+    let mut order: Vec<(f64, u32)> = tokens.iter().map(|token| (deducted(*token, &[]), *token)).collect();
+    order.retain(|(amount, _)| *amount > 0.0);
     order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let mut counted: Vec<u32> = Vec::new();
     let mut sum = 0.0;
     for (_, token) in order {
-        let saves = token_saves(token, &counted);
-        if saves > 0.0 {
-            sum += saves;
+        let amount = deducted(token, &counted);
+        if amount > 0.0 {
+            sum += amount;
             counted.extend(graph.arrows(token as usize).iter().map(|arrow| arrow.pair));
         }
     }
@@ -43,9 +42,9 @@ pub(crate) fn passing(
 }
 
 /// Computes the deduction at one token, from pools that do not count for another.
-fn saved(
+fn at_token(
     problem: &Problem<'_>,
-    alive: &[bool],
+    is_reachable: &[bool],
     caps: &[f64],
     price: &[f64],
     token: u32,
@@ -54,24 +53,24 @@ fn saved(
 ) -> f64 {
     let graph = problem.prepared.graph();
     let here = token as usize;
-    let several = problem.source == NOWHERE || problem.target == NOWHERE;
-    let is_counted = |pair: u32| counted.contains(&pair) || several && touches_end(problem, pair);
+    let is_counted = |pair: u32| counted.contains(&pair) || (!problem.is_pair() && touches_end(problem, pair));
     let is_here = |pair: u32| graph.ends(pair).contains(&token) && !counted.contains(&pair);
     let earned: f64 = earning.iter().filter(|(_, pair)| is_here(*pair)).map(|(earned, _)| earned).sum();
     if earned <= 0.0 {
         return 0.0;
     }
-    // The best of the pools that lead to the token, and of those that lead on; a direction lacks nothing if one of its
-    // pools counts elsewhere.
+    // Finds the best of the pools that lead to the token, and of those that lead on; a direction lacks nothing if one of
+    // its pools counts elsewhere.
     let mut best = [f64::NEG_INFINITY; 2];
-    let is_open = |(to, arrow): &(usize, &Arrow)| alive[*to] && problem.is_open(arrow.pair);
+    let is_open = |(to, arrow): &(usize, &Arrow)| is_reachable[*to] && problem.is_open(arrow.pair);
     for (to, arrow) in problem.neighbours(here).filter(is_open) {
         if best == [0.0; 2] {
             return 0.0;
         }
-        let open = problem.open_ways(graph.ends(arrow.pair));
-        let ways = [(1 - arrow.side, to, here), (arrow.side, here, to)];
-        for (best, (side, from, to)) in best.iter_mut().zip(ways).filter(|(_, (side, ..))| open[usize::from(*side)]) {
+        let open = problem.open_directions(graph.ends(arrow.pair));
+        let directions = [(1 - arrow.side, to, here), (arrow.side, here, to)];
+        let directions = best.iter_mut().zip(directions).filter(|(_, (side, ..))| open[usize::from(*side)]);
+        for (best, (side, from, to)) in directions {
             if *best >= 0.0 {
                 continue;
             }
@@ -79,21 +78,15 @@ fn saved(
                 *best = 0.0;
                 continue;
             }
-            let Some((curve, direction)) = problem.direction(arrow.pair, side) else { continue };
-            let gas = curve.gas_units * problem.gas_price;
-            let term = if price[from] >= direction.spot() * price[to] {
-                -gas
-            } else {
-                let earned = direction.most_earned(price[from], price[to], caps[from], 0.0, 0.0);
-                earned + noise(direction, price[from], price[to], caps[from]) - gas
-            };
-            *best = best.max(term.min(0.0));
+            let profit = profit_after_gas(problem, caps, price, (arrow.pair, side), [from, to]);
+            *best = best.max(profit.min(0.0));
         }
     }
     let lacking: f64 = best.iter().map(|best| -best.min(0.0)).sum();
     lacking.min(earned)
 }
 
+/// Returns whether a pair has an input or an output as one of its tokens.
 fn touches_end(problem: &Problem<'_>, pair: u32) -> bool {
     let (terms, touches) = (&problem.terms, |token: u32| problem.prepared.graph().ends(pair).contains(&token));
     terms.supplies.iter().any(|(token, _)| touches(*token)) || terms.weights.iter().any(|(token, _)| touches(*token))

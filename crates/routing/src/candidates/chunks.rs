@@ -4,13 +4,13 @@
 //! Never the optimum, but sound at any size: also beyond the market's liquidity, where a single path pays next to
 //! nothing.
 
-use crate::path::{Path, Within, paths_above, repriced};
+use crate::path::{Path, PathLimits, best_paths, repriced};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
-/// How finely an amount is cut, and how many pools and paths its flow may use.
+/// The number of parts that an amount is cut into, and the limits of their flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
     /// Equal parts.
@@ -36,7 +36,7 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
         last_net: f64::INFINITY,
     };
     for _ in 0..cut.chunks {
-        // If no path takes another part, the rest follows the proportions reached so far.
+        // Ends early if no path takes another part: the rest follows the proportions reached so far.
         if split.add_part().is_none() {
             break;
         }
@@ -46,7 +46,7 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
 
 /// The parts sent so far, and the paths that the next one may take.
 ///
-/// What a path pays for a part only falls while parts are added to pools in use. So the paths of one search serve until
+/// The output of a path for one part only falls while parts are added to pools in use. So the paths of one search serve until
 /// the best of them pays less than any other path did. A pool that joins makes the paths through it cheaper by its gas:
 /// then a new search is due.
 struct Split<'a, 'p> {
@@ -57,9 +57,9 @@ struct Split<'a, 'p> {
     /// Number of paths that added a pool.
     added: usize,
     paths: Vec<Vec<Flow>>,
-    /// Upper limit of what a path not among `paths` pays for a part, net of gas; infinite if a search is due.
+    /// Upper limit of the value, net of gas, of a part on a path not among `paths`; infinite if a search is due.
     unknown_net: f64,
-    /// What the last part brought, net of gas; infinite before the first.
+    /// Value of the last part, net of gas; infinite before the first.
     last_net: f64,
 }
 
@@ -112,8 +112,8 @@ impl Split<'_, '_> {
         if self.added == self.cut.paths {
             return;
         }
-        let within = Within { floor, keep: Tuning::CHUNK_PATHS, quotes: self.cut.quotes };
-        let paths = paths_above(self.problem, self.potentials, part, &self.support, within);
+        let limits = PathLimits { floor, keep: Tuning::CHUNK_PATHS, quotes: self.cut.quotes };
+        let paths = best_paths(self.problem, self.potentials, part, &self.support, limits);
         let is_cut = paths.len() == Tuning::CHUNK_PATHS;
         self.unknown_net = paths.last().filter(|_| is_cut).map_or(floor, |path| path.net);
         let is_used = |path: &Vec<Flow>| path.iter().all(|flow| self.support.amount_in(flow.pair).is_some());
@@ -146,9 +146,9 @@ mod tests {
     /// The same with a search for every part.
     fn searched_each_time(problem: &Problem<'_>, potentials: &Potentials, chunks: u16) -> Support {
         let part = problem.amount / f64::from(chunks);
-        let within = Within { floor: f64::NEG_INFINITY, keep: 1, quotes: usize::MAX };
+        let limits = PathLimits { quotes: usize::MAX, ..PathLimits::of_any_value(1) };
         (0..chunks).fold(Support::default(), |support, _| {
-            let path = paths_above(problem, potentials, part, &support, within).remove(0);
+            let path = best_paths(problem, potentials, part, &support, limits).remove(0);
             support.with(&path.flows, problem.hops).unwrap()
         })
     }

@@ -5,13 +5,12 @@
 //! *star* sends every input to one hub and every output from there. Paths that meet share their pools; each is priced
 //! on top of those before it.
 
-use crate::path::best_paths_within;
+use crate::path::{PathLimits, best_paths};
 use crate::prepare::index32;
 use crate::problem::potentials::{Potentials, worths_at};
 use crate::problem::reachable::reachable;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem, Terms};
-
 use crate::tuning::Tuning;
 
 /// Planned flows, and the amounts that outputs keep of what reaches them.
@@ -62,6 +61,7 @@ fn cells(problem: &Problem<'_>, potentials: &Potentials) -> Option<Vec<Cell>> {
     let terms = &problem.terms;
     let (supply, demand) = shares(problem, potentials);
     let (mut left, mut open) = (supply.clone(), demand);
+    // Nets a token that is both input and output first: other qualities are at most 1.
     let quality = |input: usize, output: usize| {
         let (token, _) = terms.supplies[input];
         let same = terms.weights[output].0 == token;
@@ -158,15 +158,17 @@ fn assignment(problem: &Problem<'_>, potentials: &Potentials, mut cells: Vec<Cel
     None
 }
 
+/// Returns the deepest tokens that all inputs and outputs may be connected through.
 fn hubs(problem: &Problem<'_>) -> Vec<usize> {
     if problem.hops < 2 {
         return Vec::new();
     }
-    let (prepared, alive) = (problem.prepared, reachable(problem));
+    let (prepared, is_reachable) = (problem.prepared, reachable(problem));
     let tokens = prepared.deepest_first().iter().map(|token| *token as usize);
-    tokens.filter(|token| prepared.graph().is_inner(*token) && alive[*token]).take(Tuning::PLAN_HUBS).collect()
+    tokens.filter(|token| prepared.graph().is_inner(*token) && is_reachable[*token]).take(Tuning::PLAN_HUBS).collect()
 }
 
+/// A plan that is being built, path by path.
 struct Builder<'a, 'p> {
     problem: &'a Problem<'p>,
     potentials: &'a Potentials,
@@ -185,86 +187,91 @@ impl<'a, 'p> Builder<'a, 'p> {
     /// The position of the cell for which no path is left.
     fn assignment(mut self, cells: &[Cell], parts: u16) -> Result<Plan, usize> {
         let terms = &self.problem.terms;
-        let legs: Vec<(Leg<'_>, f64)> = cells
+        let paths: Vec<(PathProblem<'_>, f64)> = cells
             .iter()
             .map(|cell| {
                 let (source, amount) = terms.supplies[cell.input];
                 let (target, _) = terms.weights[cell.output];
                 let worth = self.potentials.towards(cell.output).to_vec();
-                let leg = self.leg(source as usize, target as usize, worth, self.problem.hops);
-                (leg, amount * cell.share)
+                let path_problem = self.path_problem(source as usize, target as usize, worth, self.problem.hops);
+                (path_problem, amount * cell.share)
             })
             .collect();
         for _ in 0..parts {
-            for (at, (leg, amount)) in legs.iter().enumerate() {
-                let arrived = self.send(leg, amount / f64::from(parts)).ok_or(at)?;
-                self.keep(leg.problem.target, arrived);
+            for (at, (path, amount)) in paths.iter().enumerate() {
+                let arrived = self.send(path, amount / f64::from(parts)).ok_or(at)?;
+                self.keep(path.problem.target, arrived);
             }
         }
         Ok(self.plan())
     }
 
+    /// Sends every input along its best path to a hub, and the sum from there to the outputs by their shares.
     fn star(mut self, hub: usize, parts: u16) -> Option<Plan> {
         let terms = &self.problem.terms;
         let (_, demand) = shares(self.problem, self.potentials);
         let price = self.potentials.worth[hub];
         let (hops_in, hops_out) = (self.problem.hops.div_ceil(2), self.problem.hops / 2);
         let towards = worths_at(self.problem, hub, price, hops_in);
-        let inwards: Vec<(Leg<'_>, f64)> = terms
+        let inwards: Vec<(PathProblem<'_>, f64)> = terms
             .supplies
             .iter()
-            .map(|(token, amount)| (self.leg(*token as usize, hub, towards.clone(), hops_in), *amount))
+            .map(|(token, amount)| (self.path_problem(*token as usize, hub, towards.clone(), hops_in), *amount))
             .collect();
-        let outwards: Vec<(Leg<'_>, f64)> = terms
+        let outwards: Vec<(PathProblem<'_>, f64)> = terms
             .weights
             .iter()
             .zip(&demand)
             .enumerate()
             .map(|(output, ((token, _), share))| {
                 let worth = self.potentials.towards(output).to_vec();
-                (self.leg(hub, *token as usize, worth, hops_out), *share)
+                (self.path_problem(hub, *token as usize, worth, hops_out), *share)
             })
             .collect();
         for _ in 0..parts {
             let mut arrived = 0.0;
-            for (leg, amount) in &inwards {
-                arrived += self.send(leg, amount / f64::from(parts))?;
+            for (path, amount) in &inwards {
+                arrived += self.send(path, amount / f64::from(parts))?;
             }
-            for (leg, share) in &outwards {
-                let arrived = self.send(leg, arrived * share)?;
-                self.keep(leg.problem.target, arrived);
+            for (path, share) in &outwards {
+                let arrived = self.send(path, arrived * share)?;
+                self.keep(path.problem.target, arrived);
             }
         }
         Some(self.plan())
     }
 
-    fn leg(&self, source: usize, target: usize, worth: Vec<f64>, hops: usize) -> Leg<'p> {
+    /// Builds the problem of one path, at given worths of a unit of each token.
+    fn path_problem(&self, source: usize, target: usize, worth: Vec<f64>, hops: usize) -> PathProblem<'p> {
         let price_out = worth[target];
         let problem = Problem { source, target, terms: Terms::default(), price_out, hops, ..self.problem.clone() };
-        Leg { problem, potentials: Potentials::of_parts(self.potentials.cap.clone(), worth) }
+        PathProblem { problem, potentials: Potentials::of_parts(self.potentials.cap.clone(), worth) }
     }
 
     /// Adds the best path for an amount. Returns about how much arrives; `None` if no path fits.
-    fn send(&mut self, leg: &Leg<'_>, amount: f64) -> Option<f64> {
-        if leg.problem.source == leg.problem.target || amount <= 0.0 {
+    fn send(&mut self, path_problem: &PathProblem<'_>, amount: f64) -> Option<f64> {
+        let PathProblem { problem, potentials } = path_problem;
+        if problem.source == problem.target || amount <= 0.0 {
             return Some(amount);
         }
         let fits = |flows: &[Flow]| self.support.with(flows, self.problem.hops);
-        // More paths are searched only if the best one does not fit.
+        // Searches more paths only if the best one does not fit.
         let (path, support) = [(1, Tuning::PLAN_QUOTES), (Tuning::PLAN_PATHS, Tuning::PATH_QUOTES)]
             .into_iter()
             .find_map(|(keep, quotes)| {
-                let paths = best_paths_within(&leg.problem, &leg.potentials, amount, &self.support, keep, quotes);
+                let limits = PathLimits { quotes, ..PathLimits::of_any_value(keep) };
+                let paths = best_paths(problem, potentials, amount, &self.support, limits);
                 paths.into_iter().find_map(|path| fits(&path.flows).map(|support| (path, support)))
             })?;
         let last = path.flows.last()?;
-        let (_, direction) = leg.problem.direction(last.pair, last.side)?;
+        let (_, direction) = problem.direction(last.pair, last.side)?;
         let before = self.support.amount_in(last.pair).unwrap_or(0.0);
         let arrived = direction.quote(before + last.amount_in).0 - direction.quote(before).0;
         self.support = support;
         Some(arrived)
     }
 
+    /// Adds an amount that an output keeps.
     fn keep(&mut self, output: usize, amount: f64) {
         match self.kept.iter_mut().find(|(token, _)| *token as usize == output) {
             Some((_, kept)) => *kept += amount,
@@ -272,13 +279,14 @@ impl<'a, 'p> Builder<'a, 'p> {
         }
     }
 
+    /// Returns the plan built.
     fn plan(self) -> Plan {
         Plan { flows: self.support.flows().to_vec(), kept: self.kept }
     }
 }
 
 /// A problem of one input and one output within a plan.
-struct Leg<'p> {
+struct PathProblem<'p> {
     problem: Problem<'p>,
     potentials: Potentials,
 }

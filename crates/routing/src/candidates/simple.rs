@@ -3,7 +3,7 @@
 //! Each plans in floating point and is replayed in the same exact arithmetic as any other flow.
 
 use super::chunks::{Cut, chunked};
-use crate::path::{Path, Within, best_paths, paths_above};
+use crate::path::{Path, PathLimits, best_paths};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -27,8 +27,8 @@ impl SimplePlan {
     /// Every simple plan.
     pub const ALL: [Self; 4] = [Self::SinglePath, Self::Grid, Self::Chunks, Self::FineChunks];
 
-    /// Computes the plan's flows, with at most so many pools priced for each part. Paths of the grid that are worth
-    /// less than `least` for their share of the amount are excluded.
+    /// Computes the plan's flows; prices at most `quotes` pools for each part. Excludes paths of the grid that are worth
+    /// less than `least` for their share of the amount.
     pub(crate) fn flows(
         self,
         problem: &Problem<'_>,
@@ -38,7 +38,8 @@ impl SimplePlan {
     ) -> Option<Vec<Flow>> {
         match self {
             Self::SinglePath => {
-                let paths = best_paths(problem, potentials, problem.amount, &Support::default(), 1);
+                let limits = PathLimits::of_any_value(1);
+                let paths = best_paths(problem, potentials, problem.amount, &Support::default(), limits);
                 paths.into_iter().next().map(|path| path.flows)
             }
             Self::Grid => grid(problem, potentials, quotes, least),
@@ -67,6 +68,7 @@ struct Combination {
     given: [(usize, usize); Tuning::GRID_PATHS],
 }
 
+/// Computes the best assignment of the grid's parts to paths that share no pool, by beam search.
 fn grid(
     problem: &Problem<'_>,
     potentials: &Potentials,
@@ -76,7 +78,7 @@ fn grid(
     let paths = candidates(problem, potentials, quotes, least);
     let table: Vec<Vec<f64>> =
         paths.iter().map(|path| (1..=Tuning::GRID_PARTS).map(|k| value(problem, path, k)).collect()).collect();
-    // For each number of parts the paths, best first.
+    // Ranks the paths for each number of parts, best first.
     let ranked: Vec<Vec<usize>> = (0..Tuning::GRID_PARTS)
         .map(|k| {
             let mut order: Vec<usize> = (0..paths.len()).collect();
@@ -84,11 +86,11 @@ fn grid(
             order
         })
         .collect();
-    let with = |path: &Vec<Flow>| {
-        let apart = (0..paths.len()).filter(|at| disjoint(&paths[*at], path));
-        apart.fold(0_u128, |set, at| set | 1 << at)
+    let paths_beside = |path: &Vec<Flow>| {
+        let disjoint = (0..paths.len()).filter(|at| are_disjoint(&paths[*at], path));
+        disjoint.fold(0_u128, |set, at| set | 1 << at)
     };
-    let apart: Vec<u128> = paths.iter().map(with).collect();
+    let beside: Vec<u128> = paths.iter().map(paths_beside).collect();
     let mut beam = vec![Combination {
         value: 0.0,
         left: Tuning::GRID_PARTS,
@@ -105,7 +107,7 @@ fn grid(
                 let mut grown = *combination;
                 grown.value += table[at][parts - 1];
                 grown.left -= parts;
-                grown.free &= apart[at];
+                grown.free &= beside[at];
                 grown.given[place] = (at, parts);
                 if grown.left > 0 {
                     next.push(grown);
@@ -134,6 +136,7 @@ fn per_part(value: f64, parts: usize) -> f64 {
     value / parts as f64
 }
 
+/// Finds the paths of the grid: the best for each of four shares of the amount.
 fn candidates(
     problem: &Problem<'_>,
     potentials: &Potentials,
@@ -142,9 +145,9 @@ fn candidates(
 ) -> Vec<Vec<Flow>> {
     let mut paths: Vec<Vec<Flow>> = Vec::new();
     for share in Tuning::GRID_SHARES {
-        let within =
-            Within { floor: least(share), keep: Tuning::GRID_CANDIDATES, quotes: quotes.min(Tuning::PATH_QUOTES) };
-        let found = paths_above(problem, potentials, problem.amount * share, &Support::default(), within);
+        let quotes = quotes.min(Tuning::PATH_QUOTES);
+        let limits = PathLimits { floor: least(share), keep: Tuning::GRID_CANDIDATES, quotes };
+        let found = best_paths(problem, potentials, problem.amount * share, &Support::default(), limits);
         for Path { flows, .. } in found {
             let same = |known: &Vec<Flow>| known.iter().map(|f| f.pair).eq(flows.iter().map(|f| f.pair));
             if !paths.iter().any(same) {
@@ -155,22 +158,24 @@ fn candidates(
     paths
 }
 
-/// Computes the amounts along a path for so many parts.
+/// Computes the amounts along a path that takes `parts` parts of the grid.
 fn amounts(problem: &Problem<'_>, path: &[Flow], parts: usize) -> Vec<Flow> {
     let mut amount = of_parts(problem, parts);
     let step = |flow: &Flow| {
-        let amount_in = amount;
-        amount = problem.direction(flow.pair, flow.side).map_or(0.0, |(_, direction)| direction.quote(amount_in).0);
-        Flow { amount_in, ..*flow }
+        let flow = Flow { amount_in: amount, ..*flow };
+        amount = problem.paid(&flow);
+        flow
     };
     path.iter().map(step).collect()
 }
 
+/// Returns the amount of some parts of the grid.
 #[allow(clippy::cast_precision_loss, reason = "twenty parts")]
 fn of_parts(problem: &Problem<'_>, parts: usize) -> f64 {
     problem.amount * parts as f64 / Tuning::GRID_PARTS as f64
 }
 
+/// Computes the value of some parts along a path, net of gas.
 fn value(problem: &Problem<'_>, path: &[Flow], parts: usize) -> f64 {
     let (mut amount, mut gas) = (of_parts(problem, parts), 0.0);
     for flow in path {
@@ -182,6 +187,7 @@ fn value(problem: &Problem<'_>, path: &[Flow], parts: usize) -> f64 {
     amount * problem.price_out - gas * problem.gas_price
 }
 
-fn disjoint(a: &[Flow], b: &[Flow]) -> bool {
+/// Returns whether two paths share no pool.
+fn are_disjoint(a: &[Flow], b: &[Flow]) -> bool {
     a.iter().all(|flow| b.iter().all(|other| other.pair != flow.pair))
 }

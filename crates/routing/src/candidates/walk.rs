@@ -9,7 +9,7 @@ use braid_primitives::U256;
 use braid_protocols::Pool;
 
 use crate::Request;
-use crate::prepare::Arrow;
+use crate::prepare::{Arrow, index32};
 use crate::problem::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
@@ -35,19 +35,22 @@ pub(crate) fn best_path(
     walk.best
 }
 
+/// A depth-first search over paths of one length after the other.
 struct Walk<'a, 'p> {
     problem: &'a Problem<'p>,
     potentials: &'a Potentials,
     request: &'a Request,
+    /// Number of swaps that may still be computed.
     left: u32,
     /// The value that a path must exceed.
     floor: f64,
+    /// The present path.
     path: Vec<Flow>,
     best: Option<Vec<Flow>>,
 }
 
 impl Walk<'_, '_> {
-    /// Extends the path by exactly so many pools. Shorter paths were tried before.
+    /// Extends the path by exactly `hops` pools. Shorter paths were tried before.
     fn from(&mut self, token: usize, amount: U256, gas: f64, hops: usize) {
         let (graph, target) = (self.problem.prepared.graph(), self.problem.target);
         if hops == 1 {
@@ -64,6 +67,7 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Extends the path by one pool, and by the others from there on.
     fn step(&mut self, token: usize, arrow: &Arrow, amount: U256, gas: f64, hops: usize) {
         let problem = self.problem;
         let to = arrow.to as usize;
@@ -83,7 +87,7 @@ impl Walk<'_, '_> {
         self.path.push(Flow {
             pair: arrow.pair,
             side: arrow.side,
-            from: crate::prepare::index32(token),
+            from: index32(token),
             to: arrow.to,
             amount_in: f64::from(amount),
         });
@@ -98,13 +102,14 @@ impl Walk<'_, '_> {
         self.path.pop();
     }
 
-    /// Returns the most that an amount can be worth after a pool, if the path has so many pools left with it. Allows
-    /// one atomic unit more than the pool's best rate gives, since a few contracts round an output up.
+    /// Returns the most that an amount can be worth after a pool, if the path has `hops` pools left with it. Allows one
+    /// atomic unit more than the pool's best rate gives, since a few contracts round an output up.
     fn most(&self, arrow: &Arrow, amount: U256, hops: usize) -> f64 {
         let worth = self.potentials.worth_within(hops - 1, arrow.to as usize);
         (f64::from(amount) * arrow.spot + 1.0) * worth * Tuning::OUTWARD
     }
 
+    /// Computes a swap's output and gas units; `None` if the pool refuses or pays nothing, or at the limit of swaps.
     fn swap(&mut self, pool: &Pool, coin_in: u8, coin_out: u8, amount: U256) -> Option<(U256, u64)> {
         self.left = self.left.checked_sub(1)?;
         let swap = pool.swap(&self.request.at, coin_in, coin_out, amount).ok()?;

@@ -1,6 +1,6 @@
 //! From planned flows to an exact route; if there are several outputs, with the requested shares.
 
-use super::mend::{drop_least, shift};
+use super::repair::{drop_least, shift};
 use super::shares::{self, Steer};
 use super::valuation;
 use crate::plan::{self, PlanError};
@@ -192,7 +192,7 @@ impl Run<'_, '_> {
             .map(|(token, weight)| (got(*token), weight * self.problem.reference(*token)))
             .collect();
         let gross: f64 = values.iter().map(|(value, _)| value).sum();
-        // A single output is the whole basket.
+        // Takes a single output as the whole basket.
         let shared =
             |values: &[(f64, f64)]| values.iter().map(|(value, share)| value / share).fold(f64::INFINITY, f64::min);
         let basket = if values.len() == 1 { gross } else { shared(&values) };
@@ -208,6 +208,7 @@ mod tests {
     use braid_primitives::U256;
 
     use super::*;
+    use crate::prepare::index32;
     use crate::testing::{prepared, problem, request, token};
 
     const UNIT: u128 = 10_u128.pow(18);
@@ -221,7 +222,7 @@ mod tests {
         let market = prepared(&pools);
         let amount = U256::from(5_000 * UNIT);
         let problem = problem(&market, token(1), amount, token(0));
-        let node = |at: u32| crate::prepare::index32(market.node(token(at)));
+        let node = |at: u32| index32(market.node(token(at)));
         // Pair 0 is the wrapper of ether.
         let flow = |pair: u32, from: u32, to: u32, units: f64| {
             let side = u8::from(market.graph().ends(pair)[0] != node(from));

@@ -1,6 +1,6 @@
 //! Exact routes: planned flows in integers, and their values.
 
 pub(crate) mod candidate;
-pub(crate) mod mend;
+pub(crate) mod repair;
 pub(crate) mod shares;
 pub(crate) mod valuation;

@@ -13,30 +13,30 @@ use crate::tuning::Tuning;
 pub(crate) struct Steer {
     /// Logarithms of the last factors, and of the shares reached before them.
     last: Option<(Vec<f64>, Vec<f64>)>,
-    /// How much an output's share grows with its factor, both in logarithms.
-    answer: Vec<f64>,
+    /// Growth of each output's share with its factor, both in logarithms.
+    response: Vec<f64>,
 }
 
 impl Steer {
     pub(crate) fn new(outputs: usize) -> Self {
-        Self { last: None, answer: vec![1.0; outputs] }
+        Self { last: None, response: vec![1.0; outputs] }
     }
 
     /// Computes the factors for shares given as (reached, wanted).
     pub(crate) fn factors(&mut self, shares: &[(f64, f64)]) -> Vec<f64> {
         let got: Vec<f64> = shares.iter().map(|(is, _)| is.max(Tuning::LEAST_SHARE).ln()).collect();
         if let Some((moved, before)) = &self.last {
-            for (k, answer) in self.answer.iter_mut().enumerate() {
+            for (k, response) in self.response.iter_mut().enumerate() {
                 let seen = (got[k] - before[k]) / moved[k];
                 if moved[k].abs() > Tuning::LEAST_SHARE_MOVE && seen.is_finite() {
-                    *answer = seen.clamp(*Tuning::SHARE_RESPONSE.start(), *Tuning::SHARE_RESPONSE.end());
+                    *response = seen.clamp(*Tuning::SHARE_RESPONSE.start(), *Tuning::SHARE_RESPONSE.end());
                 }
             }
         }
         let missing = shares.iter().zip(&got).map(|((_, wanted), got)| wanted.ln() - got);
-        let step = missing
-            .zip(&self.answer)
-            .map(|(missing, answer)| (missing / answer).clamp(-Tuning::LONGEST_SHARE_STEP, Tuning::LONGEST_SHARE_STEP));
+        let step = missing.zip(&self.response).map(|(missing, response)| {
+            (missing / response).clamp(-Tuning::LONGEST_SHARE_STEP, Tuning::LONGEST_SHARE_STEP)
+        });
         let moved: Vec<f64> = step.collect();
         let factors = moved.iter().map(|step| step.exp()).collect();
         self.last = Some((moved, got));

@@ -15,7 +15,7 @@ pub(crate) struct ActiveTokens {
     /// Arrows from active tokens to active inner tokens, by the token that they leave: all of them, or those to tokens
     /// outside of the core.
     arrows: ArrowList,
-    /// Where the arrows of each token begin, and where the last end.
+    /// Position of each token's first arrow, and the end of the list.
     start: Vec<u32>,
     /// Whether the core is active too.
     has_core: bool,
@@ -97,7 +97,7 @@ mod tests {
     const ETHER: u128 = 10_u128.pow(18);
 
     fn ways<'a>(problem: &'a Problem<'_>, from: usize) -> impl Iterator<Item = &'a Arrow> {
-        problem.ways(from).into_iter().flat_map(Arrows::iter).map(|(_, arrow)| arrow)
+        problem.search_arrows(from).into_iter().flat_map(Arrows::iter).map(|(_, arrow)| arrow)
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub(crate) struct Arrow {
     pub(crate) pair: u32,
     /// The token at the other side.
     pub(crate) to: u32,
-    /// Which of the pair's coins this token is.
+    /// Number of this token among the pair's coins: 0 or 1.
     pub(crate) side: u8,
     /// Whether the pair is a single range of constant liquidity.
     pub(crate) is_plain: bool,
@@ -19,9 +19,10 @@ pub(crate) struct Arrow {
     pub(crate) spot: f64,
     /// Marginal rate of buying it with the other.
     pub(crate) back: f64,
-    /// `reject_in · √gas_units` of selling this token and of buying it: see [`Arrow::spot_after_gas`].
-    pub(crate) toll: f64,
-    pub(crate) toll_back: f64,
+    /// Share by which gas lowers the best average rate if `√(gas price ÷ price out)` is 1, of selling this token and of
+    /// buying it: `reject_in · √gas_units`. See [`Arrow::spot_after_gas`].
+    pub(crate) gas_factor: f64,
+    pub(crate) gas_factor_back: f64,
     /// The most that the pair takes of this token, and of the other.
     most_in: f64,
     most_in_back: f64,
@@ -34,47 +35,48 @@ impl Arrow {
     pub(super) fn of(pair: u32, to: u32, curve: &PairCurve) -> Self {
         let [spot, back] = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.spot()));
         let gas_root = curve.gas_units.sqrt();
-        let [toll, toll_back] = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.reject_in() * gas_root));
+        let [gas_factor, gas_factor_back] =
+            [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.reject_in() * gas_root));
         let is_plain = curve.directions.iter().flatten().all(|direction| direction.is_plain());
         let [most_in, most_in_back] = [0, 1].map(|side| curve.direction(side).map_or(0.0, |d| d.capacity_in()));
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "gas of a swap is far below 2³²")]
         let gas_units = curve.gas_units.max(1.0) as u32;
-        Self { pair, to, side: 0, is_plain, spot, back, toll, toll_back, most_in, most_in_back, gas_units }
+        Self { pair, to, side: 0, is_plain, spot, back, gas_factor, gas_factor_back, most_in, most_in_back, gas_units }
     }
 
     /// Returns the formula for selling this token, which needs no access to the curve; `None` for a pair of several
     /// ranges.
     #[inline]
     pub(crate) fn plain(&self) -> Option<Plain> {
-        let (spot, toll, most_in) = (self.spot, self.toll, self.most_in);
-        self.is_plain.then(|| Plain { spot, toll, most_in, gas_units: f64::from(self.gas_units) })
+        let (spot, gas_factor, most_in) = (self.spot, self.gas_factor, self.most_in);
+        self.is_plain.then(|| Plain { spot, gas_factor, most_in, gas_units: f64::from(self.gas_units) })
     }
 
     /// Returns the same for buying this token.
     #[inline]
     pub(crate) fn plain_back(&self) -> Option<Plain> {
-        let (spot, toll, most_in) = (self.back, self.toll_back, self.most_in_back);
-        self.is_plain.then(|| Plain { spot, toll, most_in, gas_units: f64::from(self.gas_units) })
+        let (spot, gas_factor, most_in) = (self.back, self.gas_factor_back, self.most_in_back);
+        self.is_plain.then(|| Plain { spot, gas_factor, most_in, gas_units: f64::from(self.gas_units) })
     }
 
     /// Computes an upper bound on the average rate, net of gas, of selling this token. `root` is
     /// `√(gas price ÷ price out)`.
     #[inline]
     pub(crate) fn spot_after_gas(&self, root: f64) -> f64 {
-        after_gas(self.spot, self.toll * root)
+        after_gas(self.spot, self.gas_factor * root)
     }
 
     /// Computes the same for buying it.
     #[inline]
     pub(crate) fn back_after_gas(&self, root: f64) -> f64 {
-        after_gas(self.back, self.toll_back * root)
+        after_gas(self.back, self.gas_factor_back * root)
     }
 
     /// Computes a lower bound on the average cost of a unit of the other token, gas included, as a multiple of this
     /// token's price. `root` is `√(gas price ÷ price in)`.
     #[inline]
     pub(crate) fn cost_with_gas(&self, root: f64) -> f64 {
-        let factor = 1.0 + self.toll * self.spot.sqrt() * root;
+        let factor = 1.0 + self.gas_factor * self.spot.sqrt() * root;
         factor * factor / self.spot * (1.0 - Tuning::FORMULA_ROUNDING)
     }
 
@@ -87,8 +89,8 @@ impl Arrow {
             is_plain: self.is_plain,
             spot: self.back,
             back: self.spot,
-            toll: self.toll_back,
-            toll_back: self.toll,
+            gas_factor: self.gas_factor_back,
+            gas_factor_back: self.gas_factor,
             most_in: self.most_in_back,
             most_in_back: self.most_in,
             gas_units: self.gas_units,
@@ -96,7 +98,7 @@ impl Arrow {
     }
 }
 
-/// Where an arrow leads, and its rates, rounded up. A search that rejects most arrows reads only this of them: five fit in
+/// The token at the other side of an arrow, and its rates, rounded up. A search that rejects most arrows reads only this of them: five fit in
 /// the memory of one arrow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoughArrow {
@@ -123,6 +125,7 @@ impl RoughArrow {
     }
 }
 
+/// Returns the least 32-bit number that is not below a rate.
 #[allow(clippy::cast_possible_truncation, reason = "the next number up is taken where the nearest one is below")]
 fn rounded_up(rate: f64) -> f32 {
     let near = rate as f32;
@@ -143,7 +146,7 @@ impl<'a> Arrows<'a> {
         self.iter().map(|(rough, arrow)| (rough.to as usize, arrow))
     }
 
-    /// Returns each arrow after what is to be read of it first.
+    /// Returns each arrow after its rough form, which is to be read first.
     #[inline]
     pub(crate) fn iter(self) -> impl Iterator<Item = (&'a RoughArrow, &'a Arrow)> + Clone {
         self.rough.iter().zip(self.exact)
@@ -191,7 +194,7 @@ impl FromIterator<Arrow> for ArrowList {
 pub(crate) struct Plain {
     spot: f64,
     /// `√(gas_units / (L·z))`.
-    toll: f64,
+    gas_factor: f64,
     most_in: f64,
     pub(crate) gas_units: f64,
 }
@@ -199,22 +202,22 @@ pub(crate) struct Plain {
 impl Plain {
     /// Returns `1 / (L·z)`.
     #[inline]
-    fn bend(self) -> f64 {
-        self.toll * self.toll / self.gas_units
+    fn curvature(self) -> f64 {
+        self.gas_factor * self.gas_factor / self.gas_units
     }
 
     /// Computes the output for an input; `None` beyond the end of the range.
     #[inline]
     pub(crate) fn quote(self, amount_in: f64) -> Option<f64> {
         let first = self.spot * amount_in;
-        (amount_in <= self.most_in * Tuning::CAPACITY_FILLED).then(|| first / (1.0 + first * self.bend()))
+        (amount_in <= self.most_in * Tuning::CAPACITY_FILLED).then(|| first / (1.0 + first * self.curvature()))
     }
 
     /// Computes the input of the best trade if the output is worth `1 / ratio` times what the marginal rate requires;
     /// `ratio` is below 1.
     #[inline]
     pub(crate) fn best_amount_in(self, ratio: f64) -> f64 {
-        ((1.0 / ratio.sqrt() - 1.0) / (self.spot * self.bend())).min(self.most_in)
+        ((1.0 / ratio.sqrt() - 1.0) / (self.spot * self.curvature())).min(self.most_in)
     }
 
     /// Tells whether that trade ends before the end of the range.
@@ -227,14 +230,14 @@ impl Plain {
     #[inline]
     pub(crate) fn best_amount_out(self, ratio: f64) -> f64 {
         let most = self.spot * self.most_in;
-        ((1.0 - ratio.sqrt()) / self.bend()).min(most / (1.0 + most * self.bend()))
+        ((1.0 - ratio.sqrt()) / self.curvature()).min(most / (1.0 + most * self.curvature()))
     }
 
     /// Computes the same as [`Direction::average_rate`], for the gas of a swap.
     #[inline]
     pub(crate) fn average_rate(self, price_out: f64, cap: f64, gas_price: f64) -> f64 {
-        let share = self.toll * (gas_price / price_out).sqrt();
-        let (left, most, slope) = (1.0 - share, cap.min(self.most_in), self.spot * self.bend());
+        let share = self.gas_factor * (gas_price / price_out).sqrt();
+        let (left, most, slope) = (1.0 - share, cap.min(self.most_in), self.spot * self.curvature());
         if left > 0.0 && share <= left * slope * most {
             return price_out * self.spot * left * left;
         }
@@ -244,17 +247,17 @@ impl Plain {
     /// Computes the same if the average rate is best within the range; `None` if a larger trade may have a better one.
     #[inline]
     pub(crate) fn average_rate_within(self, price_out: f64, cap: f64, gas_price: f64) -> Option<f64> {
-        let share = self.toll * (gas_price / price_out).sqrt();
+        let share = self.gas_factor * (gas_price / price_out).sqrt();
         let left = 1.0 - share;
-        let is_within = left > 0.0 && share <= left * self.spot * self.bend() * cap.min(self.most_in);
+        let is_within = left > 0.0 && share <= left * self.spot * self.curvature() * cap.min(self.most_in);
         is_within.then_some(price_out * self.spot * left * left)
     }
 
     /// Computes the same as [`Direction::average_cost`], for the gas of a swap.
     #[inline]
     pub(crate) fn average_cost(self, price_in: f64, cap: f64, gas_price: f64) -> f64 {
-        let share = self.toll * (self.spot * gas_price / price_in).sqrt();
-        let (most, slope) = (cap.min(self.most_in), self.spot * self.bend());
+        let share = self.gas_factor * (self.spot * gas_price / price_in).sqrt();
+        let (most, slope) = (cap.min(self.most_in), self.spot * self.curvature());
         if share <= slope * most {
             return price_in * (1.0 + share) * (1.0 + share) / self.spot;
         }
@@ -266,7 +269,7 @@ impl Plain {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FirstRange {
     /// `√(gas_units / (L·z))`.
-    toll: f64,
+    gas_factor: f64,
     most_in: f64,
 }
 
@@ -274,24 +277,27 @@ impl FirstRange {
     /// Returns the formula of this range, which is of a direction of an arrow's pair with the marginal rate `spot`.
     #[inline]
     pub(super) fn plain(self, spot: f64, arrow: &Arrow) -> Plain {
-        let Self { toll, most_in } = self;
-        Plain { spot, toll, most_in, gas_units: f64::from(arrow.gas_units) }
+        let Self { gas_factor, most_in } = self;
+        Plain { spot, gas_factor, most_in, gas_units: f64::from(arrow.gas_units) }
     }
 
     /// Returns the first ranges of both directions.
     pub(super) fn of(curve: &PairCurve) -> [Self; 2] {
         [0, 1].map(|side| {
             let range = curve.direction(side).map(Direction::first_range);
-            range
-                .map_or_else(Self::default, |(depth, most_in)| Self { toll: (curve.gas_units / depth).sqrt(), most_in })
+            range.map_or_else(Self::default, |(depth, most_in)| Self {
+                gas_factor: (curve.gas_units / depth).sqrt(),
+                most_in,
+            })
         })
     }
 }
 
+/// Computes the best average rate, net of gas, of a pool with a marginal rate, where gas costs a share of it: rounded up.
 #[inline]
 fn after_gas(rate: f64, share: f64) -> f64 {
     let left = (1.0 - share).max(0.0);
-    // If a pool cannot pay for its gas at all, its rate net of gas may be negative: zero is above it.
+    // Returns zero for a pool that cannot pay for its gas at all: its rate net of gas may be negative.
     rate * left * left * (1.0 + Tuning::FORMULA_ROUNDING)
 }
 #[cfg(test)]
@@ -310,8 +316,8 @@ mod tests {
         ];
         let direction = Direction::new(0.997, 1.01, &stretches).unwrap();
         let curve = PairCurve { directions: [None, Some(direction.clone())], gas_units: 100_000.0 };
-        let [_, FirstRange { toll, most_in }] = FirstRange::of(&curve);
-        let plain = Plain { spot: direction.spot(), toll, most_in, gas_units: curve.gas_units };
+        let [_, FirstRange { gas_factor, most_in }] = FirstRange::of(&curve);
+        let plain = Plain { spot: direction.spot(), gas_factor, most_in, gas_units: curve.gas_units };
         let mut said = 0;
         for (cap, gas_price) in
             [1e17, 1e20, 1e24].into_iter().flat_map(|cap| [1e6, 1e9, 1e12, 1e14].map(|gas| (cap, gas)))

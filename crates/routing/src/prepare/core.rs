@@ -47,8 +47,9 @@ impl Core {
     }
 }
 
+/// Returns whether passing through a token costs little at prices without arbitrage.
 fn is_cheap(graph: &Graph, standing: &Standing, token: usize) -> bool {
-    // The prices between which no pool trades.
+    // Finds the prices between which no pool trades.
     let (mut low, mut high) = (0.0_f64, f64::INFINITY);
     for arrow in graph.arrows(token) {
         let other = standing.price(arrow.to as usize);
@@ -57,6 +58,6 @@ fn is_cheap(graph: &Graph, standing: &Standing, token: usize) -> bool {
             high = high.min(other / arrow.back);
         }
     }
-    // A token without prices around it is not known to be expensive to pass through.
+    // Counts a token without prices around it as cheap: it is not known to be expensive.
     low <= 0.0 || !high.is_finite() || high < low * (1.0 + Tuning::CORE_CHEAP_SHARE)
 }

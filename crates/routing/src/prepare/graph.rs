@@ -120,6 +120,7 @@ impl Graph {
         Some(range.start as usize + at)
     }
 
+    /// Lists the pairs of two inner tokens.
     fn pairs_within(&self, curves: &[Option<Arc<PairCurve>>]) -> Vec<InnerPair> {
         let mut pairs = Vec::with_capacity(curves.len());
         for ((curve, ends), id) in curves.iter().zip(&self.ends).zip(0_u32..) {
@@ -188,7 +189,7 @@ impl Graph {
         &self.arrows.exact()[self.start[token] as usize..self.start[token + 1] as usize]
     }
 
-    /// Returns every arrow out of a token, after what is to be read of it first.
+    /// Returns every arrow out of a token, after its rough form.
     #[inline]
     pub(crate) fn to_all(&self, token: usize) -> Arrows<'_> {
         self.arrows.range(self.start[token]..self.start[token + 1])
@@ -214,7 +215,7 @@ impl Graph {
 
     /// Returns the arrows from one token to another, looked up at whichever of the two has fewer.
     pub(crate) fn between(&self, from: usize, to: usize) -> impl Iterator<Item = Arrow> + '_ {
-        // Of a token with thousands of pools, most lead to outer tokens.
+        // Skips the arrows to outer tokens where it can: most of a token with thousands of pools are such.
         let towards = |here: usize, other: usize| {
             if self.inner[other] { self.inner_arrows(here) } else { self.outer_arrows(here) }
         };
@@ -231,6 +232,7 @@ impl Graph {
     }
 }
 
+/// Returns whether each token has pools with two others.
 fn inner_tokens(tokens: usize, ends: &[[u32; 2]]) -> Vec<bool> {
     let mut first = vec![u32::MAX; tokens];
     let mut inner = vec![false; tokens];

@@ -81,7 +81,7 @@ impl Groups {
                 touched[group] = true;
                 return;
             }
-            // Its price counts for the groups around it.
+            // Touches the groups around a token in none: its price counts there.
             graph
                 .arrows(token)
                 .iter()

@@ -2,11 +2,11 @@
 
 pub(crate) mod active;
 mod arrow;
+mod bit_set;
 mod core;
+mod fill_order;
 mod graph;
 mod groups;
-mod ladder;
-mod marks;
 mod node;
 mod pairs;
 mod prices;
@@ -21,9 +21,9 @@ use braid_protocols::continuous::PairCurve;
 
 pub(crate) use arrow::{Arrow, Arrows, RoughArrow};
 use core::Core;
+pub(crate) use fill_order::FillOrder;
 pub(crate) use graph::Graph;
 use groups::Groups;
-pub(crate) use ladder::Ladder;
 pub(crate) use node::{NOWHERE, Nodes, index32};
 pub(crate) use pairs::{Pair, Pairs};
 use prices::{Depths, Prices};
@@ -58,10 +58,9 @@ pub struct Prepared {
     depths: Depths,
     prices: Prices,
     standing: Standing,
-    ladder: Ladder,
+    fill_order: FillOrder,
     /// Tokens that searches pass through for any request.
     core: Core,
-    least_gas_units: f64,
     /// Number of pools with a curve.
     pool_count: u32,
 }
@@ -85,15 +84,15 @@ impl Prepared {
         let pairs = if same { Arc::clone(&self.pairs) } else { Arc::new(Pairs::of(&market)) };
         let nodes = if same { Arc::clone(&self.nodes) } else { Arc::new(Nodes::of(&market)) };
         let (before, after) = (self.market.pools(), market.pools());
-        let moving = market.dependent_pools().filter(|(_, pool)| pool.depends_on_time());
-        let moving: HashSet<PoolId> = moving.map(|(id, _)| id).collect();
-        let kept = |pair: &Pair| match (before.get(pair.pool.index()), after.get(pair.pool.index())) {
-            (Some(old), Some(new)) => Arc::ptr_eq(old, new) && !moving.contains(&pair.pool),
+        let by_time = market.dependent_pools().filter(|(_, pool)| pool.depends_on_time());
+        let by_time: HashSet<PoolId> = by_time.map(|(id, _)| id).collect();
+        let is_kept = |pair: &Pair| match (before.get(pair.pool.index()), after.get(pair.pool.index())) {
+            (Some(old), Some(new)) => Arc::ptr_eq(old, new) && !by_time.contains(&pair.pool),
             _ => false,
         };
         let mut changed = Vec::new();
         let fresh = |(index, pair): (usize, &Pair)| {
-            if kept(pair) {
+            if is_kept(pair) {
                 return self.curves.get(index).cloned().flatten();
             }
             changed.push(index32(index));
@@ -129,22 +128,8 @@ impl Prepared {
         };
         let core = Core::new(&graph, &standing, &prices, &deepest_first);
         let pool_count = pairs.count_pools(|pair| curves.get(pair as usize).is_some_and(Option::is_some));
-        let ladder = Ladder::new(&graph, deepest_first);
-        let least_gas_units = depths.least_gas_units();
-        Self {
-            market,
-            nodes,
-            pairs,
-            curves,
-            graph,
-            depths,
-            prices,
-            standing,
-            ladder,
-            core,
-            least_gas_units,
-            pool_count,
-        }
+        let fill_order = FillOrder::new(&graph, deepest_first);
+        Self { market, nodes, pairs, curves, graph, depths, prices, standing, fill_order, core, pool_count }
     }
 
     /// Returns the market.
@@ -177,19 +162,15 @@ impl Prepared {
         self.prices.wei_per_unit(node)
     }
 
-    /// Returns the least gas that a swap costs anywhere in the market.
-    pub(crate) fn least_gas_units(&self) -> f64 {
-        self.least_gas_units
-    }
-
     /// Returns every token, those with the deepest pools first.
     pub(crate) fn deepest_first(&self) -> &[u32] {
-        self.ladder.tokens()
+        self.fill_order.tokens()
     }
 
-    /// Returns the same order, with the pools that each token shares with those before it.
-    pub(crate) fn ladder(&self) -> &Ladder {
-        &self.ladder
+    /// Returns the order in which prices are filled in: the same, with the pools that each token shares with those before
+    /// it.
+    pub(crate) fn fill_order(&self) -> &FillOrder {
+        &self.fill_order
     }
 
     /// Returns the depth of the pools behind a token's reference price: what moves it by one percent along the deepest
@@ -267,6 +248,7 @@ impl Prepared {
     }
 }
 
+/// Returns the curve of a pair in the block after the market's; `None` if its pool has none.
 fn curve(market: &Market, pair: Pair) -> Option<Arc<PairCurve>> {
     let pool = market.pool(pair.pool)?;
     PairCurve::of(pool, pair.coins, &market.block().next()).map(Arc::new)

@@ -24,7 +24,7 @@ pub(crate) struct Pair {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairs {
     list: Vec<Pair>,
-    /// Where each pool's pairs begin, and where the last pool's end.
+    /// Position of each pool's first pair, and the end of the list.
     first: Vec<u32>,
 }
 
@@ -54,7 +54,7 @@ impl Pairs {
     /// Counts the pools with a pair that passes a test.
     pub(crate) fn count_pools(&self, test: impl Fn(u32) -> bool) -> u32 {
         let pairs = (0_u32..).zip(&self.list).filter(|(id, _)| test(*id));
-        // The pairs of a pool are neighbours.
+        // Counts each pool at its first pair: the pairs of a pool are neighbours.
         let (count, _) = pairs.fold((0_u32, None), |(count, last), (_, pair)| {
             (count + u32::from(last != Some(pair.pool)), Some(pair.pool))
         });

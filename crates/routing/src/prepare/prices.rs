@@ -18,17 +18,15 @@ use std::sync::Arc;
 
 use braid_protocols::continuous::PairCurve;
 
-use super::node::WETH;
+use super::node::{WETH, index32};
 use super::{Arrow, Graph};
 use crate::tuning::Tuning;
 
-/// The amount of each of its coins that moves a pair's price by one percent, and the gas of a swap.
+/// The amount of each of its coins that moves a pair's price by one percent, by pair.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Depths {
-    /// Of what the pair takes of a coin and what it pays of it, the lesser.
+    /// Amounts in atomic units: the lesser of what the pair takes of a coin and what it pays of it; 0 without a curve.
     amounts: Vec<[f64; 2]>,
-    /// Gas units; infinite without a curve.
-    gas_units: Vec<f64>,
 }
 
 impl Depths {
@@ -37,20 +35,14 @@ impl Depths {
     pub(crate) fn refreshed(&self, curves: &[Option<Arc<PairCurve>>], changed: &[u32]) -> Self {
         let mut depths = self.clone();
         depths.amounts.resize(curves.len(), [0.0; 2]);
-        depths.gas_units.resize(curves.len(), f64::INFINITY);
         for pair in changed.iter().map(|pair| *pair as usize) {
             depths.set(pair, curves[pair].as_deref());
         }
         depths
     }
 
-    /// Returns the least gas of a swap of any pair.
-    pub(crate) fn least_gas_units(&self) -> f64 {
-        self.gas_units.iter().copied().fold(f64::INFINITY, f64::min)
-    }
-
+    /// Computes the amounts of one pair.
     fn set(&mut self, pair: usize, curve: Option<&PairCurve>) {
-        self.gas_units[pair] = curve.map_or(f64::INFINITY, |curve| curve.gas_units);
         let side =
             |side| curve?.direction(side).map(|direction| direction.to_share_of_spot(Tuning::DEPTH_AT_SHARE_OF_SPOT));
         let [(taken0, paid0), (taken1, paid1)] = [side(0), side(1)].map(Option::unwrap_or_default);
@@ -71,7 +63,7 @@ impl Prices {
         let mut prices = Self { wei_per_unit: vec![0.0; count], depth_wei: vec![0.0; count] };
         let mut settled = Vec::new();
         let mut heap = BinaryHeap::new();
-        // The depth of the deepest candidate for each token so far, and its pool: a lesser one never prices it.
+        // Keeps the depth of the deepest candidate for each token so far, and its pool: a lesser one never prices it.
         let mut deepest = vec![(0.0_f64, u32::MAX); count];
         if let Some((depth_wei, _)) = deepest.get_mut(WETH) {
             *depth_wei = f64::INFINITY;
@@ -87,7 +79,7 @@ impl Prices {
                 settled.push(found.token);
                 for arrow in graph.inner_arrows(found.token) {
                     let (depth_wei, pair) = &mut deepest[arrow.to as usize];
-                    // A candidate is no deeper than the token that it comes from; so this skips tokens with prices, too.
+                    // Skips tokens with prices, too: a candidate is no deeper than the token that it comes from.
                     if *depth_wei > found.depth_wei {
                         continue;
                     }
@@ -99,7 +91,7 @@ impl Prices {
                     (*depth_wei, *pair) = (depth, arrow.pair);
                     heap.push(next);
                 }
-                // Nothing else leads to an outer token, and it leads nowhere else.
+                // Settles outer tokens at once: nothing else leads to one, and it leads nowhere else.
                 let outer = graph.outer_arrows(found.token).iter().filter(|arrow| arrow.to as usize != WETH);
                 for outer in outer.filter_map(|arrow| found.across(arrow, depths)) {
                     let (price, depth) = (&mut prices.wei_per_unit[outer.token], &mut prices.depth_wei[outer.token]);
@@ -130,14 +122,14 @@ impl Prices {
             }
         }
         known[WETH] = Some(ether());
-        let mut heard = Vec::new();
+        let mut votes = Vec::new();
         for token in settled.iter().copied().filter(|token| *token != WETH) {
-            heard.clear();
+            votes.clear();
             for arrow in graph.arrows(token) {
                 let back = arrow.reversed(token);
-                heard.extend(known[arrow.to as usize].as_ref().and_then(|from| from.across(&back, depths)));
+                votes.extend(known[arrow.to as usize].as_ref().and_then(|from| from.across(&back, depths)));
             }
-            if let Some(price) = median(&mut heard) {
+            if let Some(price) = median(&mut votes) {
                 self.wei_per_unit[token] = price;
             }
             let (depth_wei, wei_per_unit) = (self.depth_wei[token], self.wei_per_unit[token]);
@@ -162,13 +154,13 @@ impl Prices {
         let depth = |token: u32| self.depth_wei[token as usize];
         let order = |a: &u32, b: &u32| depth(*b).total_cmp(&depth(*a)).then(a.cmp(b));
         let is_kept = |prices: &Self, token: u32| prices.depth_wei[token as usize].to_bits() == depth(token).to_bits();
-        let all = 0..super::node::index32(self.depth_wei.len());
+        let all = 0..index32(self.depth_wei.len());
         let (kept, mut moved): (Vec<u32>, Vec<u32>) = match before {
             Some((prices, tokens)) => tokens.iter().partition(|token| is_kept(prices, **token)),
             None => (Vec::new(), all.collect()),
         };
         moved.sort_unstable_by(order);
-        // Both lists are sorted: the next token is the first of one of them.
+        // Merges the two lists, which are sorted.
         let (mut kept, mut moved) = (kept.into_iter().peekable(), moved.into_iter().peekable());
         let next = || match (kept.peek(), moved.peek()) {
             (Some(a), Some(b)) if order(a, b).is_lt() => kept.next(),
@@ -185,27 +177,29 @@ impl Prices {
 
 /// Returns the median price, weighted by depth, or the deepest pool's price if fewer than three pools have a vote.
 /// `None` without candidates.
-fn median(heard: &mut Vec<Candidate>) -> Option<f64> {
-    if heard.len() < 3 {
-        return heard.iter().max().map(|deepest| deepest.wei_per_unit);
+fn median(votes: &mut Vec<Candidate>) -> Option<f64> {
+    if votes.len() < 3 {
+        return votes.iter().max().map(|deepest| deepest.wei_per_unit);
     }
-    heard.sort_by(|a, b| b.cmp(a));
-    let (deepest, price) = heard.first().map(|first| (first.depth_wei, first.wei_per_unit))?;
-    heard.retain(|candidate| candidate.depth_wei >= Tuning::PRICE_VOTE_LEAST_SHARE * deepest);
-    let [_, second, _, ..] = heard.as_slice() else { return Some(price) };
+    votes.sort_by(|a, b| b.cmp(a));
+    let (deepest, price) = votes.first().map(|first| (first.depth_wei, first.wei_per_unit))?;
+    votes.retain(|candidate| candidate.depth_wei >= Tuning::PRICE_VOTE_LEAST_SHARE * deepest);
+    let [_, second, _, ..] = votes.as_slice() else { return Some(price) };
     let most = second.depth_wei;
-    heard.sort_by(|a, b| a.wei_per_unit.total_cmp(&b.wei_per_unit).then(a.pair.cmp(&b.pair)));
+    votes.sort_by(|a, b| a.wei_per_unit.total_cmp(&b.wei_per_unit).then(a.pair.cmp(&b.pair)));
     let weight = |candidate: &Candidate| candidate.depth_wei.min(most);
-    let half = heard.iter().map(weight).sum::<f64>() / 2.0;
+    let half = votes.iter().map(weight).sum::<f64>() / 2.0;
     let mut below = 0.0;
-    let middle = heard.iter().find(|candidate| {
+    let middle = votes.iter().find(|candidate| {
         below += weight(candidate);
         below >= half * (1.0 - Tuning::PRICE_VOTE_TIE_SHARE)
     });
     middle.map(|candidate| candidate.wei_per_unit)
 }
 
+/// A price of a token, and the pool that it follows from. Ordered by depth, then by the lowest numbers.
 struct Candidate {
+    /// Depth of the pools behind the price, in wei.
     depth_wei: f64,
     pair: u32,
     token: usize,
@@ -213,7 +207,8 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// Returns the price of the token that an arrow leads to, from that of the token that it leaves; `None` if it is none.
+    /// Computes the price of the token that an arrow leads to, from that of the token that it leaves; `None` if there is
+    /// none.
     fn across(&self, arrow: &Arrow, depths: &Depths) -> Option<Self> {
         self.across_at(arrow, self.depth_across(arrow, depths))
     }
@@ -229,7 +224,7 @@ impl Candidate {
         if arrow.spot <= 0.0 || arrow.back <= 0.0 {
             return None;
         }
-        // The two spot rates differ only by the fees: their geometric mean is the mid rate.
+        // Takes the geometric mean of the two spot rates, which differ only by the fees, as the mid rate.
         let wei_per_unit = self.wei_per_unit * (arrow.back / arrow.spot).sqrt();
         let sound = depth_wei > 0.0 && wei_per_unit > 0.0 && wei_per_unit.is_finite();
         sound.then_some(Self { depth_wei, pair: arrow.pair, token: arrow.to as usize, wei_per_unit })

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use braid_protocols::continuous::{PairCurve, Trade};
 
 use super::arrow::Plain;
+use super::bit_set::BitSet;
 use super::groups::Groups;
-use super::marks::Marks;
 use super::node::WETH;
 use super::prices::Prices;
 use super::{Arrow, Graph};
@@ -115,6 +115,7 @@ impl Standing {
         }
     }
 
+    /// Computes the profit of a pair, given as an arrow out of a token.
     fn measure_pair(&mut self, settle: &Settle<'_>, token: usize, arrow: &Arrow) {
         let (here, other) = (self.prices[token], self.prices[arrow.to as usize]);
         let may_earn = here > 0.0 && other > 0.0 && (here < arrow.spot * other || other < arrow.back * here);
@@ -123,8 +124,8 @@ impl Standing {
         self.profit[arrow.pair as usize] = curve.map_or(0.0, |curve| earned(curve, prices));
     }
 
-    /// Removes, of a group's pairs that earn more than `level`, the worst of each token; returns whether there were any
-    /// such pairs.
+    /// Removes the worst pair of each token of a group, of the pairs that earn more than `level`; returns whether there
+    /// were such pairs.
     fn remove_above(&mut self, level: f64, pairs: &[u32], settle: &mut Settle<'_>) -> bool {
         self.measure(settle);
         let is_worse = |pair: &&u32| {
@@ -137,7 +138,7 @@ impl Standing {
         let mut taken = BTreeSet::new();
         for (profit, pair) in &worst {
             let [a, b] = settle.graph.ends(*pair).map(|end| end as usize);
-            // Wrapped ether is in no group: so what is removed in one group does not depend on another.
+            // Never takes wrapped ether, which is in no group: so what is removed in one group does not depend on another.
             let is_rarer = settle.graph.arrows(a).len() <= settle.graph.arrows(b).len();
             let rarer = if b == WETH || (a != WETH && is_rarer) { a } else { b };
             if taken.insert(rarer) {
@@ -160,18 +161,18 @@ struct Settle<'a> {
     queue: Vec<u32>,
     place: Vec<u32>,
     /// Places of tokens whose balance may be off.
-    stale: Marks,
+    stale: BitSet,
     /// Places of tokens whose prices moved since profits were computed.
-    moved: Marks,
+    moved: BitSet,
     /// The pools of the token that is being balanced.
-    live: Vec<Live>,
+    pools: Vec<TokenPool>,
     /// The relative change of a price above which neighbouring tokens are balanced again.
     tolerance: f64,
 }
 
 /// A pool of the token that is being balanced.
 #[derive(Clone, Copy)]
-struct Live {
+struct TokenPool {
     pair: u32,
     side: u8,
     /// Price of the other token.
@@ -193,9 +194,9 @@ impl<'a> Settle<'a> {
             reference,
             queue: Vec::new(),
             place: vec![u32::MAX; graph.token_count()],
-            stale: Marks::default(),
-            moved: Marks::default(),
-            live: Vec::new(),
+            stale: BitSet::default(),
+            moved: BitSet::default(),
+            pools: Vec::new(),
             tolerance: Tuning::SETTLE_FINEST,
         }
     }
@@ -213,7 +214,7 @@ impl<'a> Settle<'a> {
         for pair in pairs.iter().map(|pair| *pair as usize) {
             (state.profit[pair], state.out_of_line[pair]) = (0.0, 0.0);
         }
-        (self.stale, self.moved) = (Marks::all(tokens.len()), Marks::all(tokens.len()));
+        (self.stale, self.moved) = (BitSet::all(tokens.len()), BitSet::all(tokens.len()));
         for level in Tuning::ARBITRAGE_LEVELS_WEI {
             self.tolerance = (level / Tuning::SETTLE_DEPTH_WEI).sqrt().max(Tuning::SETTLE_FINEST);
             for _ in 0..Tuning::ARBITRAGE_ROUNDS {
@@ -224,17 +225,19 @@ impl<'a> Settle<'a> {
             }
         }
         self.tolerance = Tuning::SETTLE_FINEST;
-        self.stale = Marks::all(tokens.len());
+        self.stale = BitSet::all(tokens.len());
         self.run(state);
         state.measure(self);
     }
 
+    /// Marks the balance of a token of the group as possibly off.
     fn set_stale(&mut self, token: usize) {
         if self.place[token] != u32::MAX {
             self.stale.set(self.place[token] as usize);
         }
     }
 
+    /// Balances tokens, sweep by sweep.
     fn run(&mut self, state: &mut Standing) {
         for _ in 0..Tuning::SETTLE_SWEEPS {
             let mut next = 0;
@@ -247,7 +250,7 @@ impl<'a> Settle<'a> {
                 if moved > self.tolerance {
                     state.prices[token] = after;
                     self.moved.set(place);
-                    // A shallow token does not affect one with deep pools.
+                    // Balances neighbours again, except deep ones that a shallow token does not affect.
                     let felt = moved * self.reference.depth_wei(token) / self.tolerance;
                     for arrow in self.graph.arrows(token) {
                         if self.reference.depth_wei(arrow.to as usize) < felt {
@@ -269,14 +272,14 @@ impl<'a> Settle<'a> {
         if here == 0.0 {
             return start;
         }
-        // What pools pay rises with the price: step until the sign changes, then close in on the root. Only few pools
-        // trade near the present price.
+        // Moves the price until the sign changes, because what pools pay rises with the price, then narrows the interval
+        // around the root. Only few pools trade near the present price.
         let step = Tuning::SETTLE_STEP;
         let factor: f64 = if here > 0.0 { 1.0 - step } else { 1.0 + step };
         let (mut near, mut far) = (start, start);
         let (mut excess_near, mut excess_far) = (here, here);
         let mut reach = factor;
-        for _ in 0..8 {
+        for _ in 0..Tuning::SETTLE_MOVES {
             far = start * reach;
             excess_far = self.excess(far);
             if excess_far * here <= 0.0 {
@@ -289,7 +292,7 @@ impl<'a> Settle<'a> {
             return far;
         }
         self.narrow(near, far);
-        // Regula falsi in the logarithm of the price; the value at an end that stays counts half, so that both ends
+        // Runs regula falsi in the logarithm of the price; the value at an end that stays counts half, so that both ends
         // move (the Illinois rule).
         let (mut near_stayed, mut far_stayed) = (false, false);
         let mut price = far;
@@ -321,10 +324,10 @@ impl<'a> Settle<'a> {
     /// Removes the pools that trade at no price between two.
     fn narrow(&mut self, near: f64, far: f64) {
         let (low, high) = (near.min(far), near.max(far));
-        self.live.retain(|pool| low < pool.takes_below || high > pool.pays_above);
+        self.pools.retain(|pool| low < pool.takes_below || high > pool.pays_above);
     }
 
-    /// Tells, from rates that are rounded up, whether a pool in line may trade at a price for a token: most pools do not.
+    /// Returns whether a pool in line may trade at a price for a token, from rates that are rounded up: most do not.
     fn may_trade(&self, state: &Standing, token: usize, price: f64) -> bool {
         self.graph.to_all(token).iter().any(|(rough, arrow)| {
             let other = state.prices[rough.to as usize];
@@ -334,23 +337,24 @@ impl<'a> Settle<'a> {
         })
     }
 
+    /// Lists the pools in line of a token.
     fn gather(&mut self, state: &Standing, token: usize) {
-        self.live.clear();
+        self.pools.clear();
         for arrow in self.graph.arrows(token) {
             let other = state.prices[arrow.to as usize];
             if other > 0.0 && state.out_of_line[arrow.pair as usize] == 0.0 {
                 let (takes_below, pays_above) = (arrow.spot * other, other / arrow.back);
                 let (pair, side, is_plain) = (arrow.pair, arrow.side, arrow.is_plain);
                 let first = self.graph.first_ranges(arrow);
-                self.live.push(Live { pair, side, other, takes_below, pays_above, first, is_plain });
+                self.pools.push(TokenPool { pair, side, other, takes_below, pays_above, first, is_plain });
             }
         }
     }
 
-    /// Computes what the live pools pay of a token less what they take of it, at a price for it, in value.
+    /// Computes what the listed pools pay of a token less what they take of it, at a price for it, in value.
     fn excess(&self, price: f64) -> f64 {
         let mut sum = 0.0;
-        for pool in &self.live {
+        for pool in &self.pools {
             let [sold, bought] = pool.first;
             if price < pool.takes_below {
                 let ratio = price / pool.takes_below;
@@ -373,12 +377,14 @@ impl<'a> Settle<'a> {
         sum
     }
 
+    /// Returns the best trade on one side of a pair.
     fn trade(&self, pair: u32, side: u8, price_in: f64, price_out: f64) -> Option<Trade> {
         let curve = self.curves.get(pair as usize)?.as_deref()?;
         curve.direction(side)?.best_trade(price_in, price_out, f64::INFINITY, 0.0)
     }
 }
 
+/// Computes the most that a pair earns at the prices of its tokens.
 fn earned(curve: &PairCurve, [a, b]: [f64; 2]) -> f64 {
     let side = |side, price_in, price_out| {
         curve.direction(side).map_or(0.0, |d| d.most_earned(price_in, price_out, f64::INFINITY, 0.0, 0.0))

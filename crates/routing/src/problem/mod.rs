@@ -13,7 +13,7 @@ use crate::prepare::active::{ActiveTokens, is_large};
 use crate::prepare::{Arrow, Arrows, index32};
 use crate::tuning::Tuning;
 use crate::witness::Recorder;
-use crate::{PoolFilter, Prepared, Request, SolveError};
+use crate::{Prepared, Request, SolveError};
 
 pub(crate) use crate::prepare::NOWHERE;
 
@@ -66,12 +66,13 @@ pub(crate) struct Problem<'a> {
     pub(crate) price_out: f64,
     /// Value of a unit of gas.
     pub(crate) gas_price: f64,
-    /// How the gas of passed range ends is spread where a search needs a convex cost.
+    /// Rule that spreads the gas of passed range ends where a search needs a convex cost.
     pub(crate) gas_spread: GasSpread,
     /// Most pools of a path.
     pub(crate) hops: usize,
     /// One more than the highest number of a token that a search can meet: inner tokens, the ends, and what an outer end
-    /// shares pools with. What a search keeps for every token has so many entries; a market may have ten times as many.
+    /// shares pools with. The number of entries of what a search keeps for every token; a market may have ten times as
+    /// many tokens.
     pub(crate) token_count: usize,
     /// Whether an end is an outer token.
     pub(crate) has_outer_end: bool,
@@ -99,7 +100,7 @@ impl<'a> Problem<'a> {
         let has_no_pools = |token: &TokenId| prepared.node(*token) == NOWHERE;
         let (inputs, outputs) = (request.inputs.iter().map(|(t, _)| *t), request.outputs.iter().map(|(t, _)| *t));
         if let Some(token) = outputs.clone().chain(inputs.clone()).find(has_no_pools) {
-            // If nothing else is sold, the output is the token that cannot be reached.
+            // Names the output, if nothing else is sold: it is the token that cannot be reached.
             let lone = outputs.clone().next().filter(|_| inputs.len() == 1);
             return Err(SolveError::NoRoute(lone.unwrap_or(token)));
         }
@@ -131,14 +132,14 @@ impl<'a> Problem<'a> {
             amount: terms.supplies.first().filter(|_| is_pair).map_or(0.0, |(_, amount)| *amount),
             price_out: if is_pair { prepared.wei_per_unit(target).unwrap_or(1.0) } else { 0.0 },
             terms,
-            // Without a price of the output, gas cannot be weighed against it: it counts as free.
+            // Counts gas as free without a price of the output: it cannot be compared with it.
             gas_price: if priced { gas_price } else { 0.0 },
             gas_spread: GasSpread::Whole,
-            // A path has no more pools than a route has steps.
+            // Allows no more pools on a path than a route has steps.
             hops: usize::from(request.max_hops).min(usize::from(request.max_steps).max(1)),
             token_count: graph.inner_count().max(highest + 1),
             has_outer_end: ends.iter().any(|end| is_outer(&end)),
-            closed: closed_pairs(prepared, &request.filter),
+            closed: closed_pairs(prepared, request),
             active: None,
             recorder: None,
         })
@@ -166,6 +167,7 @@ impl<'a> Problem<'a> {
         if self.is_pair() { price[self.target] / self.price_out } else { self.terms.unit_price(price) }
     }
 
+    /// Returns whether the request allows a pair.
     #[inline]
     pub(crate) fn is_open(&self, pair: u32) -> bool {
         self.closed.is_empty() || !self.closed[pair as usize]
@@ -188,7 +190,7 @@ impl<'a> Problem<'a> {
 
     /// Returns the arrows from a token to inner tokens that searches pass through, in two parts.
     #[inline]
-    pub(crate) fn ways(&self, token: usize) -> [Arrows<'_>; 2] {
+    pub(crate) fn search_arrows(&self, token: usize) -> [Arrows<'_>; 2] {
         match &self.active {
             Some(active) => active.arrows(self.prepared, token),
             None => [self.prepared.graph().to_inner(token), Arrows::default()],
@@ -214,7 +216,7 @@ impl<'a> Problem<'a> {
     /// Returns whether coin 0 and coin 1 of a pool with these tokens may be sold: nothing flows into a single input or
     /// out of a single output.
     #[inline]
-    pub(crate) fn open_ways(&self, tokens: [u32; 2]) -> [bool; 2] {
+    pub(crate) fn open_directions(&self, tokens: [u32; 2]) -> [bool; 2] {
         let [a, b] = tokens.map(|token| token as usize);
         let may = |from: usize, to: usize| from != self.target && to != self.source;
         [may(a, b), may(b, a)]
@@ -226,6 +228,7 @@ impl<'a> Problem<'a> {
         self.prepared.curve(pair)
     }
 
+    /// Returns one direction of a pair, with the pair's curve; `None` if that side pays nothing.
     #[inline]
     pub(crate) fn direction(&self, pair: u32, side: u8) -> Option<(&'a PairCurve, &'a Direction)> {
         let curve = self.curve(pair)?;
@@ -252,6 +255,7 @@ impl<'a> Problem<'a> {
     }
 }
 
+/// Adds an amount of a token to a list that has each token once.
 fn add(list: &mut Vec<(u32, f64)>, token: u32, amount: f64) {
     match list.iter_mut().find(|(known, _)| *known == token) {
         Some((_, sum)) => *sum += amount,
@@ -260,15 +264,31 @@ fn add(list: &mut Vec<(u32, f64)>, token: u32, amount: f64) {
 }
 
 /// Returns whether a filter closes each pair, by id; empty if it closes none.
-fn closed_pairs(prepared: &Prepared, filter: &PoolFilter) -> Vec<bool> {
-    if filter.allows_all() {
+fn closed_pairs(prepared: &Prepared, request: &Request) -> Vec<bool> {
+    let (filter, joining) = (&request.filter, joining_pools(prepared, request));
+    if filter.allows_all() && joining.is_empty() {
         return Vec::new();
     }
     let product = |pool| prepared.market().pool(pool).map(|state| state.product);
     let by_product = filter.excludes_products();
     let allows =
         |pool| filter.allows_pool(pool) && (!by_product || product(pool).is_some_and(|of| filter.allows(pool, of)));
-    prepared.pairs().list().iter().map(|pair| !allows(pair.pool)).collect()
+    let is_open = |pool| allows(pool) && !joining.contains(&pool);
+    prepared.pairs().list().iter().map(|pair| !is_open(pair.pool)).collect()
+}
+
+/// Returns the pools whose coins are all inputs and that keep the shares of one of them (stETH and wstETH). What such a
+/// pool pays in shares may not join the input ([`Machine::run`](crate::machine::Machine::run)).
+fn joining_pools(prepared: &Prepared, request: &Request) -> Vec<PoolId> {
+    let (market, further) = (prepared.market(), request.inputs.get(1..).unwrap_or(&[]));
+    let is_input = |coin: &TokenId| request.inputs.iter().any(|(input, _)| input == coin);
+    let joins = |id: &PoolId| {
+        let rounding = market.pool(*id).filter(|pool| pool.pays_rounded_shares());
+        rounding.is_some_and(|pool| {
+            pool.coins.iter().all(is_input) && pool.coins.iter().any(|coin| pool.keeps_shares_of(*coin))
+        })
+    };
+    further.iter().flat_map(|(input, _)| market.pools_of(*input)).copied().filter(joins).collect()
 }
 
 /// One pair of a flow, with the amount that it takes, in floating point.

@@ -1,4 +1,4 @@
-//! How much of each token a route can hold, and how much a unit of it can still be worth.
+//! Upper bounds on the amount of each token that a route can hold, and on the value that a unit of it can still bring.
 //!
 //! Two sweeps over the graph compute this, each in as many rounds as a route may have hops:
 //! - forwards, the best product of marginal rates from the input: rates only fall with the amount, so no route holds
@@ -25,7 +25,7 @@ pub(crate) struct Potentials {
     pub(crate) worth: Vec<f64>,
     /// Worth of a unit of each token at each of several outputs; empty for a pair, where `worth` has it.
     towards: Vec<Vec<f64>>,
-    /// Worth of a unit of each inner token if at most so many pools remain, by that number; empty if it was not kept.
+    /// Worth of a unit of each inner token by the most pools that may remain; empty if it was not kept.
     layers: Vec<Vec<f64>>,
     /// Share of the gas that the worths account for.
     gas_share: f64,
@@ -43,6 +43,7 @@ impl Potentials {
         Self { cap, worth, towards: Vec::new(), layers, gas_share }
     }
 
+    /// Computes the potentials of several inputs or outputs.
     fn of_several(problem: &Problem<'_>) -> Self {
         let mut cap = vec![0.0; problem.token_count];
         for (input, amount) in &problem.terms.supplies {
@@ -67,22 +68,17 @@ impl Potentials {
         Self { cap, worth, towards: Vec::new(), layers: Vec::new(), gas_share: 0.0 }
     }
 
-    /// Returns the worth of a unit of each inner token if at most so many pools remain.
+    /// Returns the worth of a unit of each inner token if at most `pools` remain.
     #[inline]
     pub(crate) fn within(&self, pools: usize) -> &[f64] {
         self.layers.get(pools).unwrap_or(&self.worth)
     }
 
-    /// Returns the worth of a unit of an inner token or of the output if at most so many pools remain.
+    /// Returns the worth of a unit of an inner token or of the output if at most `pools` remain.
     #[inline]
     pub(crate) fn worth_within(&self, pools: usize, token: usize) -> f64 {
-        // The output is worth the same with any number of pools.
+        // Takes the worth of the output, which has no layers, from the whole: it is the same with any number of pools.
         self.within(pools).get(token).copied().unwrap_or(self.worth[token])
-    }
-
-    /// Returns the share of the gas that the worths leave out.
-    pub(crate) fn gas_left_out(&self) -> f64 {
-        1.0 - self.gas_share
     }
 
     /// Computes the bound that the worths give by themselves, over routes through active tokens.
@@ -112,7 +108,7 @@ impl Potentials {
     }
 
     /// Tightens the caps to the value that a route better than the incumbent can hold, at the given prices, and then
-    /// the worths. Returns `false` if nothing got tighter.
+    /// the worths. Returns whether a cap fell enough for that to matter.
     pub(crate) fn tighten(&mut self, problem: &Problem<'_>, held_value: f64, price: impl Fn(usize) -> f64) -> bool {
         let mut tighter = false;
         for (token, cap) in self.cap.iter_mut().enumerate() {
@@ -121,7 +117,7 @@ impl Potentials {
             }
             let most = held_value / price(token) * Tuning::OUTWARD;
             if most < *cap {
-                tighter |= most < *cap * 0.9995 && self.worth[token] > 0.0;
+                tighter |= most < *cap * Tuning::CAP_TIGHTER_SHARE && self.worth[token] > 0.0;
                 *cap = most;
             }
         }
@@ -174,10 +170,10 @@ fn caps(problem: &Problem<'_>, input: usize, amount: f64, through: Through) -> V
     let mut cap = vec![0.0; problem.token_count];
     cap[input] = amount * Tuning::OUTWARD;
     let hops = problem.hops;
-    let way = Way { through, hops, start: input, ends: &problem.terms.weights, lone: problem.target };
-    let may =
+    let range = SweepRange { through, hops, start: input, ends: &problem.terms.weights, lone: problem.target };
+    let may_improve =
         |here: f64, cap: &[f64], rough: RoughArrow| here * rough.most_spot() * Tuning::OUTWARD > cap[rough.to as usize];
-    sweep(problem, way, false, &mut cap, may, |here, cap, _, arrow| {
+    sweep(problem, range, false, &mut cap, may_improve, |here, cap, _, arrow| {
         let reached = here * arrow.spot * Tuning::OUTWARD;
         let better = reached > cap[arrow.to as usize] && arrow.to as usize != input && problem.is_open(arrow.pair);
         if better {
@@ -197,9 +193,9 @@ fn effective_amount(problem: &Problem<'_>) -> f64 {
     if pools().count() > Tuning::FIRST_SLIPPAGE_POOLS {
         return least;
     }
-    // Any multiplier bounds the maximum from above; bisect towards the best one.
-    let (mut low, mut high) = (0.02_f64, 1.0_f64);
-    for _ in 0..18 {
+    // Bisects the logarithm of the multiplier: any multiplier bounds the maximum from above, one is best.
+    let (mut low, mut high) = (Tuning::FIRST_SLIPPAGE_LEAST_RATE, 1.0_f64);
+    for _ in 0..Tuning::FIRST_SLIPPAGE_HALVINGS {
         let multiplier = (low * high).sqrt();
         let (mut value, mut spent) = (multiplier * problem.amount, 0.0);
         for arrow in pools() {
@@ -222,9 +218,9 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
     let mut cost = vec![f64::INFINITY; cap.len()];
     cost[source] = start;
     let (through, hops) = (Through::Active, problem.hops);
-    let way = Way { through, hops, start: source, ends: &problem.terms.weights, lone: target };
-    let may = |here: f64, cost: &[f64], rough: RoughArrow| here < cost[rough.to as usize] * rough.most_spot();
-    sweep(problem, way, false, &mut cost, may, |here, cost, x, arrow| {
+    let range = SweepRange { through, hops, start: source, ends: &problem.terms.weights, lone: target };
+    let may_improve = |here: f64, cost: &[f64], rough: RoughArrow| here < cost[rough.to as usize] * rough.most_spot();
+    sweep(problem, range, false, &mut cost, may_improve, |here, cost, x, arrow| {
         let to = arrow.to as usize;
         if here >= cost[to] * arrow.spot || to == source || cap[x] <= 0.0 || !problem.is_open(arrow.pair) {
             return false;
@@ -255,9 +251,9 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> 
     worth[target] = problem.price_out;
     let gas_price = problem.gas_price * gas_share;
     let (through, hops) = (Through::Active, problem.hops);
-    let way = Way { through, hops, start: target, ends: &problem.terms.supplies, lone: source };
-    let may = |here: f64, worth: &[f64], rough: RoughArrow| here * rough.most_back() > worth[rough.to as usize];
-    let mut layers = sweep(problem, way, is_kept, &mut worth, may, |here, worth, _, arrow| {
+    let range = SweepRange { through, hops, start: target, ends: &problem.terms.supplies, lone: source };
+    let may_improve = |here: f64, worth: &[f64], rough: RoughArrow| here * rough.most_back() > worth[rough.to as usize];
+    let mut layers = sweep(problem, range, is_kept, &mut worth, may_improve, |here, worth, _, arrow| {
         let from = arrow.to as usize;
         if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
             return false;
@@ -284,11 +280,11 @@ pub(crate) fn worths_at(problem: &Problem<'_>, output: usize, price: f64, hops: 
     let mut worth = vec![0.0; problem.token_count];
     worth[output] = price;
     let through = Through::Active;
-    let way = Way { through, hops, start: output, ends: &problem.terms.supplies, lone: problem.source };
-    let may = |here: f64, worth: &[f64], rough: RoughArrow| {
+    let range = SweepRange { through, hops, start: output, ends: &problem.terms.supplies, lone: problem.source };
+    let may_improve = |here: f64, worth: &[f64], rough: RoughArrow| {
         here * rough.most_back() * Tuning::OUTWARD > worth[rough.to as usize]
     };
-    sweep(problem, way, false, &mut worth, may, |here, worth, _, arrow| {
+    sweep(problem, range, false, &mut worth, may_improve, |here, worth, _, arrow| {
         let from = arrow.to as usize;
         let rate = here * arrow.back * Tuning::OUTWARD;
         let better = rate > worth[from] && from != output && from != problem.target && problem.is_open(arrow.pair);
@@ -307,42 +303,45 @@ enum Through {
     Active,
 }
 
-/// The start and the ends of a sweep, what it passes through, and how many pools far.
-struct Way<'a> {
+/// The arrows that a sweep relaxes.
+struct SweepRange<'a> {
+    /// The tokens that it passes through.
     through: Through,
+    /// Most pools from the start.
     hops: usize,
     start: usize,
     /// Inputs or outputs at the other side, with their amounts.
     ends: &'a [(u32, f64)],
-    /// The single one of them, which nothing passes through.
+    /// The single one of them, which nothing passes through; [`crate::problem::NOWHERE`] if there are several.
     lone: usize,
 }
 
 /// Relaxes arrows round by round from the start, through inner tokens, to the ends.
 ///
 /// `relax` gets the value of the token that an arrow leaves, as it was before the round, all values, and that token, and
-/// returns whether the token at the arrow's other side improved; `may` returns whether it possibly does. The last round of a pair leads only to its end, because no hop remains from any other token. Returns the
-/// values of inner tokens before each round, if they are to be kept.
+/// returns whether the token at the arrow's other side improved; `may_improve` returns whether it possibly does. The last round
+/// of a pair leads only to its end, because no hop remains from any other token. Returns the values of inner tokens
+/// before each round, if they are to be kept.
 fn sweep(
     problem: &Problem<'_>,
-    way: Way<'_>,
+    range: SweepRange<'_>,
     is_kept: bool,
     values: &mut [f64],
-    may: impl Fn(f64, &[f64], RoughArrow) -> bool,
+    may_improve: impl Fn(f64, &[f64], RoughArrow) -> bool,
     mut relax: impl FnMut(f64, &mut [f64], usize, &Arrow) -> bool,
 ) -> Vec<Vec<f64>> {
     let graph = problem.prepared.graph();
-    // The round before which each token last improved.
+    // Keeps, for each token, the round before which it last improved.
     let mut fresh = vec![u8::MAX; problem.token_count];
-    fresh[way.start] = 0;
-    let mut layers: Vec<Vec<f64>> = Vec::with_capacity(if is_kept { way.hops + 1 } else { 0 });
-    // The values before a round; tokens that a round improves are copied over before the next. Of a pair only the start,
+    fresh[range.start] = 0;
+    let mut layers: Vec<Vec<f64>> = Vec::with_capacity(if is_kept { range.hops + 1 } else { 0 });
+    // Keeps the values before a round, and copies those of improved tokens before the next. Of a pair only the start,
     // which keeps its value, and the end, from which nothing is computed, can be outer tokens.
     let count = if problem.is_pair() { graph.inner_count() } else { values.len() };
     let (mut before, mut improved) = (values[..count].to_vec(), Vec::new());
-    let start_value = values[way.start];
-    let (mut frontier, mut next) = (vec![way.start], Vec::new());
-    for (round, hop) in (0_u8..u8::MAX - 1).zip(1..=way.hops) {
+    let start_value = values[range.start];
+    let (mut frontier, mut next) = (vec![range.start], Vec::new());
+    for (round, hop) in (0_u8..u8::MAX - 1).zip(1..=range.hops) {
         for token in improved.drain(..) {
             if let Some(before) = before.get_mut(token) {
                 *before = values[token];
@@ -351,30 +350,30 @@ fn sweep(
         if is_kept {
             layers.push(before.clone());
         }
-        let is_last = problem.is_pair() && hop == way.hops;
-        let value_before = |x: usize| if x == way.start { start_value } else { before[x] };
+        let is_last = problem.is_pair() && hop == range.hops;
+        let value_before = |x: usize| if x == range.start { start_value } else { before[x] };
         for &x in frontier.iter().filter(|_| !is_last) {
             let here = value_before(x);
-            let parts = match way.through {
+            let parts = match range.through {
                 Through::All => [graph.to_inner(x), Arrows::default()],
-                Through::Active => problem.ways(x),
+                Through::Active => problem.search_arrows(x),
             };
             for part in parts {
                 for (rough, arrow) in part.iter() {
                     let to = rough.to as usize;
-                    if !may(here, values, *rough) || !relax(here, values, x, arrow) {
+                    if !may_improve(here, values, *rough) || !relax(here, values, x, arrow) {
                         continue;
                     }
                     improved.push(to);
-                    if to != way.lone && fresh[to] != round + 1 {
+                    if to != range.lone && fresh[to] != round + 1 {
                         fresh[to] = round + 1;
                         next.push(to);
                     }
                 }
             }
         }
-        for end in way.ends.iter().map(|(end, _)| *end as usize).filter(|end| is_last || !graph.is_inner(*end)) {
-            // Arrows into an end are found from the end's own list.
+        for end in range.ends.iter().map(|(end, _)| *end as usize).filter(|end| is_last || !graph.is_inner(*end)) {
+            // Finds the arrows into an end from its own list.
             for (x, arrow) in problem.neighbours(end) {
                 let is_fresh = fresh[x] == round || (fresh[x] == round + 1 && frontier.contains(&x));
                 let arrow = arrow.reversed(end);
@@ -382,7 +381,7 @@ fn sweep(
                     continue;
                 }
                 improved.push(end);
-                if end != way.lone && fresh[end] != round + 1 {
+                if end != range.lone && fresh[end] != round + 1 {
                     fresh[end] = round + 1;
                     next.push(end);
                 }
@@ -402,7 +401,7 @@ mod tests {
     use braid_primitives::U256;
 
     use super::*;
-    use crate::path;
+    use crate::path::{PathLimits, best_paths};
     use crate::problem::support::Support;
     use crate::testing::{prepared, problem, token};
 
@@ -423,7 +422,8 @@ mod tests {
         }
         assert!(!market.graph().is_inner(market.node(token(5))));
         // Of four hundred pools only the four on the way are priced.
-        let found = path::best_paths_within(&problem, &potentials, 1e18, &Support::default(), 1, 4);
+        let limits = PathLimits { quotes: 4, ..PathLimits::of_any_value(1) };
+        let found = best_paths(&problem, &potentials, 1e18, &Support::default(), limits);
         assert_eq!(found.first().map(|path| path.flows.len()), Some(4));
     }
 }

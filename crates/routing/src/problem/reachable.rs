@@ -1,4 +1,4 @@
-//! Which tokens can lie on a route at all.
+//! Finds the tokens that can lie on a route at all.
 
 use crate::prepare::Arrow;
 use crate::problem::Problem;
@@ -20,6 +20,7 @@ pub(crate) fn hops_ahead(problem: &Problem<'_>) -> Vec<u16> {
     distances(problem, &tokens(&problem.terms.supplies), &tokens(&problem.terms.weights), true)
 }
 
+/// Distance of a token that cannot be reached; the sum of two does not overflow.
 const FAR: u16 = u16::MAX / 2;
 
 /// Computes the fewest pools from the nearest of `starts` to each token, or from each token to the nearest; never
@@ -70,7 +71,7 @@ fn distances(problem: &Problem<'_>, starts: &[usize], ends: &[usize], forwards: 
         }
         last = reached;
     }
-    // An outer token can only be an end.
+    // Adds outer tokens, which can only be ends.
     for end in ends.iter().copied().filter(|end| !graph.is_inner(*end)) {
         let arrows = problem.neighbours(end).filter(|(_, arrow)| pays(arrow, true));
         let least = arrows.map(|(to, _)| distance[to]).min().unwrap_or(FAR).saturating_add(1);
@@ -133,15 +134,15 @@ mod tests {
         let line = [(1, 2), (2, 3), (3, 4), (2, 5), (5, 6), (6, 3), (2, 7)];
         let market = prepared(&line.map(|ends| (ends, [ETHER; 2])));
         let mut problem = problem(&market, token(1), U256::from(ETHER), token(4));
-        let alive = |problem: &Problem<'_>| {
-            let alive = reachable(problem);
-            (0..8).filter(|position| alive.get(market.node(token(*position))) == Some(&true)).collect::<Vec<_>>()
+        let is_reachable = |problem: &Problem<'_>| {
+            let is_reachable = reachable(problem);
+            (0..8).filter(|position| is_reachable.get(market.node(token(*position))) == Some(&true)).collect::<Vec<_>>()
         };
         problem.hops = 2;
-        assert!(alive(&problem).is_empty());
+        assert!(is_reachable(&problem).is_empty());
         problem.hops = 4;
-        assert_eq!(alive(&problem), [1, 2, 3, 4]);
+        assert_eq!(is_reachable(&problem), [1, 2, 3, 4]);
         problem.hops = 5;
-        assert_eq!(alive(&problem), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(is_reachable(&problem), [1, 2, 3, 4, 5, 6]);
     }
 }

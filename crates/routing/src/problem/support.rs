@@ -46,6 +46,7 @@ impl Support {
         }
     }
 
+    /// Returns the position of a token in the list.
     fn position(&self, token: u32) -> Option<usize> {
         self.tokens.iter().position(|known| *known == token)
     }
@@ -67,14 +68,14 @@ impl Support {
             }
         }
         if next.flows.len() == self.flows.len() {
-            // Only amounts changed: tokens lead to each other as before.
+            // Keeps what leads to what if only amounts changed.
             return Some(next);
         }
         if next.tokens.len() > 64 {
             return None;
         }
         next.close()?;
-        (next.longest_path() <= hops).then_some(next)
+        (longest_path(&next.flows) <= hops).then_some(next)
     }
 
     /// Computes which tokens lead to which; `None` on a cycle.
@@ -96,10 +97,6 @@ impl Support {
             }
         }
     }
-
-    fn longest_path(&self) -> usize {
-        longest_path(&self.flows)
-    }
 }
 
 /// Computes the most pools in a row; a cycle counts as more than any limit.
@@ -120,7 +117,7 @@ pub(crate) fn path_lengths(flows: &[Flow]) -> Option<Vec<usize>> {
     }
     let mut leaving: Vec<usize> = (0..flows.len()).collect();
     leaving.sort_unstable_by_key(|k| ends[*k].0);
-    // Each token comes after all that lead to it.
+    // Visits each token after all that lead to it.
     let mut ahead = vec![0_usize; tokens.len()];
     let mut ready: Vec<usize> = (0..tokens.len()).filter(|token| waiting[*token] == 0).collect();
     let mut order = Vec::with_capacity(flows.len());

@@ -3,10 +3,8 @@
 use braid_primitives::U256;
 
 use super::wanted::Purchase;
+use crate::tuning::Tuning;
 use crate::{Certificate, Excluded, Prepared, Request, Route, Solution, Uncertified, Witness, explain};
-
-/// Most that floating point may have rounded in a bound, as a share of it.
-const ROUNDED: f64 = 1e-12;
 
 /// A bound on every route that sells at most an amount: at the dual prices, its output less its gas, plus the part of
 /// the amount that it does not sell, are together worth at most `value_wei`.
@@ -26,7 +24,7 @@ pub struct InputBound {
     excluded: Excluded,
 }
 
-/// How close a purchase is to the least input.
+/// A lower bound on the input of a purchase, and the distance from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputCertificate {
     /// Least input: no route over the covered pools buys the amount for less, unless its gas costs more than it saves.
@@ -47,9 +45,9 @@ impl InputBound {
         let unsold_wei = (f64::from(self.sold) - f64::from(amount_in)) * self.price_wei;
         let achieved = self.output_wei - gas_wei + unsold_wei;
         let input_wei = f64::from(amount_in) * self.price_wei;
-        let bound = self.value_wei + ROUNDED * (self.value_wei.abs() + input_wei);
+        let bound = self.value_wei + Tuning::BOUND_ROUNDING * (self.value_wei.abs() + input_wei);
         let certificate = Certificate::new(bound, achieved, input_wei, self.pools_covered, self.excluded)?;
-        let saved = ((bound - achieved).max(0.0) / self.price_wei * (1.0 + ROUNDED)).ceil();
+        let saved = ((bound - achieved).max(0.0) / self.price_wei * (1.0 + Tuning::BOUND_ROUNDING)).ceil();
         let saved = U256::try_from(saved).map_err(|_| Uncertified::NoBound)?;
         let least_amount_in = amount_in.saturating_sub(saved).min(self.sold);
         let gap_bps = f64::from(amount_in - least_amount_in) / f64::from(amount_in) * 1e4;

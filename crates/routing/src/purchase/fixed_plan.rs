@@ -4,14 +4,12 @@ use braid_market::Market;
 use braid_primitives::{ExecutionBlock, TokenId, U256};
 
 use super::wanted::Purchase;
+use crate::tuning::Tuning;
 use crate::{Instruction, Machine, Prepared, Request, Route};
 
 /// Most runs of one search. Every third halves the remaining interval, and the amounts of an order have 128 bits, so
 /// that a search ends before.
 const MAX_RUNS: usize = 400;
-
-/// Most runs until a plan makes enough.
-const MAX_LARGER: usize = 64;
 
 /// A plan: what runs, whatever the input.
 pub(super) struct FixedPlan<'m> {
@@ -58,14 +56,14 @@ impl<'m> FixedPlan<'m> {
         let point = |sold, route: &Route| Point { sold, made: route.amounts_out.first().copied().unwrap_or_default() };
         let mut high = (point(sold, known), known.clone());
         let mut low = Point { sold: U256::ZERO, made: U256::ZERO };
-        for _ in 0..MAX_LARGER {
+        let [_, extra_part] = Tuning::PURCHASE_EXTRA_PARTS;
+        for _ in 0..Tuning::PURCHASE_LARGER_RUNS {
             if purchase.is_met_by(&high.1) {
                 break;
             }
             low = high.0;
-            // Half a percent above the proportional amount, because larger inputs get worse rates.
             let larger = low.sold.checked_mul(purchase.amount)?.checked_div(low.made)?.max(low.sold);
-            let larger = larger.checked_add(larger / U256::from(200))?.checked_add(U256::ONE)?;
+            let larger = larger.checked_add(larger / U256::from(extra_part))?.checked_add(U256::ONE)?;
             let route = self.run(larger)?;
             high = (point(larger, &route), route);
         }
@@ -79,7 +77,7 @@ impl<'m> FixedPlan<'m> {
             }
             let guess = match turn % 3 {
                 0 => towards(low, high.0, purchase.amount),
-                // As far below the last guess as that was below the one before, because its error is smaller.
+                // Goes as far below the last guess as that was below the one before, because its error is smaller.
                 1 => high.0.sold.saturating_sub(fell.max(U256::ONE)),
                 _ => low.sold + (high.0.sold - low.sold) / U256::from(2),
             };
@@ -90,7 +88,7 @@ impl<'m> FixedPlan<'m> {
                     high = (point(guess, &route), route);
                 }
                 Some(route) => low = point(guess, &route),
-                // Too little for a step.
+                // Takes an input that is too little for a step as one that makes no more than the last.
                 None => low = Point { sold: guess, made: low.made },
             }
         }

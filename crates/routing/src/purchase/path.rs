@@ -38,7 +38,7 @@ pub fn buy_along(market: &Market, at: &ExecutionBlock, route: &Route, amount: U2
         }
         let pool = market.pool(step.pool)?;
         let amount_in = pool.amount_in_for(step.coin_in, step.coin_out, wanted).ok()?;
-        // A sale of the computed input crosses the same ticks.
+        // Takes the gas of a sale of the computed input, which crosses the same ticks.
         let gas_units = pool.swap(at, step.coin_in, step.coin_out, amount_in).ok()?.gas_units;
         steps.push(Step { amount_in, amount_out: wanted, gas_units, ..step.clone() });
         wanted = amount_in;

@@ -5,16 +5,8 @@ use braid_primitives::U256;
 use super::bound::{InputBound, input_bound};
 use super::fixed_plan::FixedPlan;
 use super::wanted::Purchase;
+use crate::tuning::Tuning;
 use crate::{Prepared, Request, Route, Solution, SolveError, Uncertified, Witness, explain, solve};
-
-/// Most solves of sales for one purchase, apart from one more for its bound.
-const MAX_SOLVES: usize = 8;
-
-/// Two inputs that differ by less than one part in so many have the same plan.
-const SETTLED_PART: U256 = U256::from_limbs([10_000, 0, 0, 0]);
-
-/// Factor by which more is sold if an amount was too small to plan.
-const LARGER: U256 = U256::from_limbs([1_024, 0, 0, 0]);
 
 /// A route that buys the amount.
 #[derive(Clone, Debug)]
@@ -67,15 +59,15 @@ struct Planned {
 pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, SolveError> {
     let mut next = first_input(prepared, purchase);
     let (mut best, mut last): (Option<(U256, Route, f64)>, Option<Planned>) = (None, None);
-    // Inputs that are known to be too small, and too large for the market.
+    // Keeps the largest input known to be too small, and the least that is too large for the market.
     let (mut little, mut much) = (U256::ZERO, None::<U256>);
     let mut failure = SolveError::InsufficientLiquidity;
     let mut solves = 0;
-    while solves < MAX_SOLVES {
+    while solves < Tuning::PURCHASE_SOLVES {
         solves += 1;
         let sold = next;
         let request = purchase.sale_of(sold);
-        // The first plan is nearly always planned again, then with prices for a bound.
+        // Asks for prices for a bound from the second solve on: the first plan is nearly always planned again.
         let solved = match solves {
             1 => solve(prepared, &request).map(|solution| (solution, None)),
             _ => explain(prepared, &request),
@@ -85,7 +77,8 @@ pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, Solve
             Err(SolveError::AmountTooSmall) if best.is_none() => {
                 failure = SolveError::AmountTooSmall;
                 little = sold;
-                next = much.map_or(sold.saturating_mul(LARGER), |much| middle(little, much));
+                next =
+                    much.map_or(sold.saturating_mul(U256::from(Tuning::PURCHASE_LARGER)), |much| middle(little, much));
                 continue;
             }
             Err(SolveError::InsufficientLiquidity) if best.is_none() => {
@@ -108,7 +101,7 @@ pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, Solve
                 if is_better {
                     best = Some((amount_in, route, cost));
                 }
-                let is_settled = amount_in.abs_diff(sold) <= sold / SETTLED_PART;
+                let is_settled = amount_in.abs_diff(sold) <= sold / U256::from(Tuning::PURCHASE_SETTLED_PART);
                 if solves > 1 && (is_settled || !is_better) {
                     break;
                 }
@@ -149,12 +142,14 @@ fn first_input(prepared: &Prepared, purchase: &Purchase<'_>) -> U256 {
     by_price.or_else(by_sale).unwrap_or_else(whole).max(U256::ONE)
 }
 
+/// Returns the middle between two inputs; at least one atomic unit.
 fn middle(low: U256, high: U256) -> U256 {
     (low + high.saturating_sub(low) / U256::from(2)).max(U256::ONE)
 }
 
-/// Computes `amount · wanted / made`, plus a sixteenth.
+/// Computes `amount · wanted / made`, plus a part.
 fn scaled(amount: U256, wanted: U256, made: U256) -> U256 {
+    let [extra_part, _] = Tuning::PURCHASE_EXTRA_PARTS;
     let scaled = amount.saturating_mul(wanted) / made.max(U256::ONE);
-    scaled.saturating_add(scaled / U256::from(16))
+    scaled.saturating_add(scaled / U256::from(extra_part))
 }

@@ -1,4 +1,4 @@
-//! What is to be bought.
+//! A purchase: the amount to buy, and the cost of a route that buys it.
 
 use braid_primitives::U256;
 

@@ -10,7 +10,7 @@
 use super::newton::{Newton, Tolerance};
 use super::slopes::Stage;
 use super::subproblem::{Member, Subproblem};
-use crate::bound::layers::{Answers, Earning, LayerPrices, Layers, Node};
+use crate::bound::layers::{Decisions, Earning, LayerNode, LayerPrices, Layers};
 use crate::prepare::active::is_large;
 use crate::prepare::{RoughArrow, index32};
 use crate::tuning::Tuning;
@@ -30,9 +30,9 @@ pub(crate) struct LayerSearch<'a, 'p> {
 /// A branch: its decisions, the least bound found on the routes that satisfy them, and prices near those that give it.
 #[derive(Clone, Debug)]
 struct Leaf {
-    answers: Answers,
+    decisions: Decisions,
     bound: f64,
-    known: Vec<(Node, f64)>,
+    known: Vec<(LayerNode, f64)>,
     /// The pool whose use is least clear.
     unclear: Option<u32>,
 }
@@ -47,14 +47,14 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
     /// Computes the least bound found, starting with `tokens` and their prices in `guess`.
     pub(crate) fn bound(&mut self, tokens: &[u32], guess: &[f64]) -> f64 {
         let problem = self.layers.problem;
-        let source = Node { left: problem.hops, token: index32(problem.source), seen: 0 };
-        let mut known: Vec<(Node, f64)> = vec![(source, guess[problem.source])];
+        let source = LayerNode { left: problem.hops, token: index32(problem.source), seen: 0 };
+        let mut known: Vec<(LayerNode, f64)> = vec![(source, guess[problem.source])];
         for left in (1..problem.hops).rev() {
-            let nodes = tokens.iter().map(|token| Node { left, token: *token, seen: 0 });
+            let nodes = tokens.iter().map(|token| LayerNode { left, token: *token, seen: 0 });
             let nodes = nodes.filter(|node| self.layers.is_inner(*node) && guess[node.token as usize] > 0.0);
             known.extend(nodes.map(|node| (node, guess[node.token as usize])));
         }
-        let mut first = Leaf { answers: Answers::default(), bound: f64::INFINITY, known, unclear: None };
+        let mut first = Leaf { decisions: Decisions::default(), bound: f64::INFINITY, known, unclear: None };
         self.settle(&mut first, Tuning::LAYER_ROUNDS, 1.0);
         let mut leaves = vec![first];
         let mut before = f64::INFINITY;
@@ -68,7 +68,7 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
             let leaf = leaves.swap_remove(at);
             for is_used in [true, false] {
                 let mut half = leaf.clone();
-                let list = if is_used { &mut half.answers.used } else { &mut half.answers.unused };
+                let list = if is_used { &mut half.decisions.used } else { &mut half.decisions.unused };
                 list.push(pair);
                 self.settle(&mut half, Tuning::LAYER_ROUNDS_OF_HALF, Tuning::NEARBY_DAMPING);
                 leaves.push(half);
@@ -77,10 +77,12 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
         leaves.iter().fold(f64::NEG_INFINITY, |most, leaf| most.max(leaf.bound))
     }
 
+    /// Returns whether the budget of work is used up.
     fn is_spent(&self) -> bool {
         self.newton.is_spent(if self.is_large { Tuning::LAYER_WORK_OF_LARGE } else { Tuning::LAYER_WORK })
     }
 
+    /// Returns whether a bound leaves nothing to be found.
     fn is_close(&self, bound: f64) -> bool {
         bound - self.net <= Tuning::LAYERED_CLOSE_GAP * bound.abs()
     }
@@ -90,7 +92,7 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
         let mut damping = damping;
         let mut layer_prices = LayerPrices::default();
         for round in 0..rounds {
-            let sub = self.subproblem(&leaf.known, &leaf.answers);
+            let sub = self.subproblem(&leaf.known, &leaf.decisions);
             let mut prices: Vec<f64> = leaf.known.iter().map(|(_, price)| *price).collect();
             prices.push(self.layers.problem.price_out);
             self.newton.damping = std::mem::replace(&mut damping, Tuning::NEARBY_DAMPING);
@@ -98,10 +100,10 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
             for ((_, known), price) in leaf.known.iter_mut().zip(&prices) {
                 *known = *price;
             }
-            layer_prices = self.layers.layer_prices(&leaf.known, &leaf.answers, layer_prices);
+            layer_prices = self.layers.layer_prices(&leaf.known, &leaf.decisions, layer_prices);
             let least = Tuning::EARNING_LEAST_SHARE * self.scale;
-            let (bound, earning) = self.layers.evaluate(&layer_prices, &leaf.answers, least);
-            let (unclear, met_again) = self.unclear(&sub, &prices, leaf);
+            let (bound, earning) = self.layers.evaluate(&layer_prices, &leaf.decisions, least);
+            let (unclear, repeated) = self.unclear(&sub, &prices, leaf);
             if bound < leaf.bound || round == 0 {
                 leaf.unclear = unclear;
             }
@@ -110,7 +112,7 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
                 break;
             }
             let grows = self.add_nodes(&mut leaf.known, &layer_prices, earning);
-            match met_again.filter(|_| leaf.answers.tracked.len() < Tuning::LAYER_TRACKED) {
+            match repeated.filter(|_| leaf.decisions.tracked.len() < Tuning::LAYER_TRACKED) {
                 Some(token) => leaf.track(token),
                 None if !grows => break,
                 None => {}
@@ -162,17 +164,17 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
                 unclear = Some((stake, pair));
             }
         }
-        (unclear.map(|(_, pair)| pair), met_again(&flows, &leaf.known))
+        (unclear.map(|(_, pair)| pair), repeated_token(&flows, &leaf.known))
     }
 
     /// Builds the problem of the pools between nodes. The output is the last node.
-    fn subproblem(&self, nodes: &[(Node, f64)], answers: &Answers) -> Subproblem<'p> {
+    fn subproblem(&self, nodes: &[(LayerNode, f64)], decisions: &Decisions) -> Subproblem<'p> {
         let (layers, problem) = (&self.layers, self.layers.problem);
         let last = nodes.len();
-        let mut numbers: Vec<(Node, u32)> = nodes.iter().map(|(node, _)| *node).zip(0_u32..).collect();
+        let mut numbers: Vec<(LayerNode, u32)> = nodes.iter().map(|(node, _)| *node).zip(0_u32..).collect();
         numbers.sort_unstable();
         let number_of =
-            |node: Node| numbers.binary_search_by_key(&node, |(node, _)| *node).ok().map(|at| numbers[at].1);
+            |node: LayerNode| numbers.binary_search_by_key(&node, |(node, _)| *node).ok().map(|at| numbers[at].1);
         let tokens = layers.set_of(nodes.iter().map(|(node, _)| node.token));
         let mut members: Vec<Member<'p>> = Vec::new();
         for ((node, _), number) in nodes.iter().zip(0_u32..) {
@@ -182,16 +184,16 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
                     Some(index32(last))
                 } else {
                     let is_known = layers.is_in(&tokens, arrow.to);
-                    let to = is_known.then(|| layers.arrives(node.left - 1, arrow.to, node.seen, answers));
+                    let to = is_known.then(|| layers.arrives(node.left - 1, arrow.to, node.seen, decisions));
                     to.flatten().and_then(number_of)
                 };
-                let to = to.filter(|_| arrow.spot > 0.0 && layers.is_open(arrow.pair, answers));
+                let to = to.filter(|_| arrow.spot > 0.0 && layers.is_open(arrow.pair, decisions));
                 let Some((to, curve)) = to.zip(problem.curve(arrow.pair)) else { continue };
                 let ends = if arrow.side == 0 { [number, to] } else { [to, number] };
                 let mut spot = [0.0; 2];
                 spot[usize::from(arrow.side)] = arrow.spot;
                 let (gas_price, gas) = (problem.gas_price, curve.gas_units * problem.gas_price);
-                let is_forced = answers.used.contains(&arrow.pair);
+                let is_forced = decisions.used.contains(&arrow.pair);
                 let gas_spread = problem.gas_spread;
                 members.push(Member { pair: arrow.pair, curve, ends, spot, gas, gas_price, gas_spread, is_forced });
             }
@@ -214,7 +216,12 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
     }
 
     /// Adds the nodes that the most profitable pools lead to; returns whether there are any.
-    fn add_nodes(&self, known: &mut Vec<(Node, f64)>, layer_prices: &LayerPrices, mut earning: Vec<Earning>) -> bool {
+    fn add_nodes(
+        &self,
+        known: &mut Vec<(LayerNode, f64)>,
+        layer_prices: &LayerPrices,
+        mut earning: Vec<Earning>,
+    ) -> bool {
         earning.sort_by(|a, b| b.earned.total_cmp(&a.earned).then(a.to.cmp(&b.to)));
         let before = known.len();
         let room = Tuning::LAYER_NODES.min(before + Tuning::LAYER_NODES_PER_ROUND);
@@ -232,8 +239,8 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
 impl Leaf {
     /// Makes paths track from here on whether they have visited a token.
     fn track(&mut self, token: u32) {
-        self.answers.tracked.push(token);
-        let bit = self.answers.bit(token);
+        self.decisions.tracked.push(token);
+        let bit = self.decisions.bit(token);
         for (node, _) in self.known.iter_mut().filter(|(node, _)| node.token == token) {
             node.seen |= bit;
         }
@@ -242,9 +249,8 @@ impl Leaf {
 
 /// Returns a token that a flow passes twice, if there is one. Flows lead from node to node; the last node is the
 /// output.
-fn met_again(flows: &[[usize; 2]], nodes: &[(Node, f64)]) -> Option<u32> {
-    // From nodes with few remaining pools to those with many: what a node leads to is known before what leads to the
-    // node.
+fn repeated_token(flows: &[[usize; 2]], nodes: &[(LayerNode, f64)]) -> Option<u32> {
+    // Goes from nodes with few remaining pools to those with many: what a node leads to is known before what leads to it.
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_unstable_by_key(|at| nodes[*at].0.left);
     let mut leads: Vec<Vec<u32>> = vec![Vec::new(); nodes.len() + 1];
@@ -282,8 +288,8 @@ mod tests {
     /// Computes the least bound found without a known route.
     fn bound(problem: &Problem<'_>) -> f64 {
         let potentials = Potentials::with_first_slippage(problem, None);
-        let (alive, price) = (reachable(problem), potentials.start_prices(problem));
-        let layers = Layers::new(problem, &alive, &potentials.cap);
+        let (is_reachable, price) = (reachable(problem), potentials.start_prices(problem));
+        let layers = Layers::new(problem, &is_reachable, &potentials.cap);
         let scale = potentials.bound(problem).max(problem.gas_price);
         let ends = [problem.source, problem.target].map(index32);
         LayerSearch::new(layers, scale, f64::NEG_INFINITY).bound(&ends, &price)

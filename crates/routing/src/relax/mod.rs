@@ -13,6 +13,6 @@ mod subproblem;
 
 pub(crate) use layered::LayerSearch;
 pub(crate) use newton::{Newton, Tolerance};
-pub(crate) use search::{FlowSearch, Judged};
+pub(crate) use search::{Evaluated, FlowSearch};
 pub(crate) use slopes::Stage;
 pub(crate) use subproblem::{Member, Subproblem};

@@ -14,7 +14,12 @@ use super::slopes::{Slopes, Stage, evaluate};
 use super::subproblem::Subproblem;
 use crate::tuning::{Raise, Tuning};
 
-/// When to stop.
+/// Shares of an entry on the diagonal, and of the value of the trade, that are added to the entry: in a flat direction
+/// rounding could make the matrix indefinite.
+const DIAGONAL_SHARE: f64 = 1e-12;
+const DIAGONAL_TRADE_SHARE: f64 = 1e-9;
+
+/// Limits of a minimisation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerance {
     /// Largest excess of any token, in value.
@@ -39,7 +44,7 @@ pub(crate) struct Outcome {
 #[derive(Debug)]
 pub(crate) struct Newton {
     room: Room,
-    /// Weight of the metric; carried over from one stage to the next.
+    /// Weight of the metric in the matrix; carried over from one stage to the next.
     pub(crate) damping: f64,
     /// Evaluations of a pool, the unit of work.
     work: u64,
@@ -72,7 +77,7 @@ impl Default for Newton {
 impl Drop for Newton {
     fn drop(&mut self) {
         let room = std::mem::take(&mut self.room);
-        // At the end of a thread there is no next instance.
+        // Drops the memory at the end of a thread, where there is no next instance.
         let _ = SPARE.try_with(|spare| spare.borrow_mut().try_push(room).is_ok());
     }
 }
@@ -145,6 +150,7 @@ impl Newton {
         Outcome { value, excess }
     }
 
+    /// Evaluates the dual, its gradient and its Hessian.
     fn evaluate(&mut self, sub: &Subproblem<'_>, prices: &[f64], stage: Stage) -> f64 {
         self.work += sub.members.len() as u64;
         evaluate(sub, prices, stage, &mut self.room.slopes)
@@ -193,6 +199,7 @@ impl Newton {
         along - dearer / cost * gradient.iter().sum::<f64>()
     }
 
+    /// Factors the Hessian plus the damped metric; returns `false` if the sum is not positive definite.
     fn factor_damped(&mut self, sub: &Subproblem<'_>, prices: &[f64], scale: f64) -> bool {
         let (n, size) = (sub.tokens.len(), sub.free());
         let products: usize = sub.first.iter().enumerate().map(|(i, first)| (i - first) * (i - first) / 2).sum();
@@ -204,8 +211,8 @@ impl Newton {
         let (hessian, metric, damping) = (&self.room.slopes.hessian, &self.room.metric, self.damping);
         self.room.factor.compute(n, size, &sub.first, |i, j| {
             let entry = hessian[i * n + j] + damping * metric[i * n + j];
-            let entry = if i == j { entry * (1.0 + 1e-12) + 1e-9 * scale } else { entry };
-            // The step has no part along the outputs' shares; weight there only makes the matrix definite.
+            let entry = if i == j { entry * (1.0 + DIAGONAL_SHARE) + DIAGONAL_TRADE_SHARE * scale } else { entry };
+            // Adds weight along the outputs' shares to make the matrix definite: the step has no part there.
             if share.is_empty() { entry } else { entry + scale * share[i] * share[j] }
         })
     }
@@ -268,9 +275,9 @@ impl Newton {
             let next = self.evaluate(sub, &moved, stage);
             let ahead = self.slope_along(sub, &moved);
             self.room.moved = moved;
-            let small = share * longest < Tuning::SMALL_PRICE_STEP;
-            let flat = ahead <= 0.0 || ahead.abs() <= Tuning::FLAT_SLOPE_SHARE * along.abs();
-            if next <= value + Tuning::SUFFICIENT_DECREASE * share * along || (small && flat) {
+            let is_small = share * longest < Tuning::SMALL_PRICE_STEP;
+            let is_flat = ahead <= 0.0 || ahead.abs() <= Tuning::FLAT_SLOPE_SHARE * along.abs();
+            if next <= value + Tuning::SUFFICIENT_DECREASE * share * along || (is_small && is_flat) {
                 self.relax(attempt, ahead.abs() < Tuning::FLAT_SLOPE_SHARE * along.abs());
                 prices.copy_from_slice(&self.room.moved);
                 return Some((next, share));
@@ -281,8 +288,9 @@ impl Newton {
         None
     }
 
-    fn relax(&mut self, attempt: usize, good: bool) {
-        self.damping = match (attempt, good) {
+    /// Lowers the damping after a whole step, and raises it after a shorter one.
+    fn relax(&mut self, attempt: usize, is_flat: bool) {
+        self.damping = match (attempt, is_flat) {
             (0, true) => self.damping * Tuning::DAMPING_RELAXED[0],
             (0, false) => self.damping * Tuning::DAMPING_RELAXED[1],
             _ => Tuning::DAMPING_AFTER_SHORTER_STEP.raised(self.damping),
@@ -296,6 +304,7 @@ impl Newton {
     }
 }
 
+/// Returns the largest absolute value.
 fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most, value| most.max(value.abs()))
 }

@@ -5,14 +5,14 @@ use super::newton::{Newton, Tolerance};
 use super::slopes::Stage;
 use super::subproblem::{Member, Subproblem};
 use crate::bound::dual_prices::DualPrices;
-use crate::bound::evaluate;
+use crate::bound::evaluate::{Evaluation, evaluate};
 use crate::problem::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
 /// Prices of all tokens, and the dual over the whole market at these prices.
 #[derive(Clone, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct Evaluated {
     pub(crate) dual_prices: DualPrices,
     pub(crate) dual: f64,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Judged {
 pub(crate) struct FlowSearch<'a, 'p> {
     pub(crate) problem: &'a Problem<'p>,
     pub(crate) potentials: &'a Potentials,
-    pub(crate) alive: &'a [bool],
+    pub(crate) is_reachable: &'a [bool],
     /// Start prices of all tokens.
     pub(crate) start: &'a [f64],
     /// Value of the whole trade.
@@ -51,13 +51,15 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
         let whole = self.problem.terms.supplied_value(worth);
         let allowed = (Tuning::FIRST_TOKEN_GAPS * (bound - net) / bound).min(Tuning::FIRST_TOKEN_MOST_LOSS);
         let gas = Tuning::FIRST_TOKEN_GAS_SHARE * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
+        // Estimates what pools can earn: of a depth that moves the price by one percent, a price difference `x` earns
+        // about a quarter of a hundred times that, times `x²`.
         let promise = |token: usize| {
             let loss = 1.0 - cap[token] * worth[token] / whole;
             let slack = allowed - loss;
             let depth = self.problem.prepared.node_depth_wei(token) * 100.0;
             (slack > 0.0).then_some(depth * slack * slack * 0.25).filter(|value| *value > gas)
         };
-        let tokens = (0..members.len()).filter(|t| self.alive[*t] && worth[*t] > 0.0 && !members[*t]);
+        let tokens = (0..members.len()).filter(|t| self.is_reachable[*t] && worth[*t] > 0.0 && !members[*t]);
         let mut promising: Vec<(f64, usize)> = tokens.filter_map(|t| Some((promise(t)?, t))).collect();
         promising.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (_, token) in promising.iter().take(Tuning::FIRST_TOKENS) {
@@ -66,9 +68,10 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
         members
     }
 
+    /// Returns the open pools between tokens of a set.
     pub(crate) fn pools_among(&self, members: &[bool]) -> Vec<u32> {
         let tokens = (0..members.len()).filter(|token| members[*token]);
-        // Each pool once: from the end with the lower number.
+        // Lists each pool once: from the end with the lower number.
         let pools = tokens.flat_map(|token| {
             let above = self.problem.neighbours(token).filter(move |(to, _)| token < *to && members[*to]);
             above.map(|(_, arrow)| arrow.pair)
@@ -88,7 +91,7 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
         self.newton.damping = 1.0;
         loop {
             let last = tau <= last_tau * (1.0 + Tuning::SAME_SMOOTHING_SHARE);
-            // Some margin above the caps while smoothing keeps the pools of a single path from counting in full.
+            // Leaves a margin above the caps while smoothing keeps the pools of a single path from counting in full.
             let slack = 1.0 + Tuning::CAP_SLACK * (tau / gas.max(last_tau)).clamp(Tuning::CAP_SLACK_LEAST_SHARE, 1.0);
             let decrease = if last {
                 Tuning::LAST_DECREASE * scale
@@ -110,8 +113,7 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
         let gain = |member: &Member<'p>| member.gain_within(sub, relaxed).unwrap_or(0.0);
         let mut gains: Vec<f64> = sub.members.iter().map(gain).filter(|gain| *gain > 0.0).collect();
         gains.sort_by(|a, b| b.total_cmp(a));
-        // Without the weaker pools the others earn more: the surcharge must exceed the profit of the first pool too
-        // many.
+        // Starts from the profit of the first pool too many: without the weaker pools the others earn more.
         let mut surcharge = *gains.get(self.max_pools)?;
         let least = gains.get(Tuning::SURCHARGED_PER_ALLOWED_POOL * self.max_pools).copied().unwrap_or(0.0);
         let contends = |member: &&Member<'p>| member.gain_within(sub, relaxed) >= Some(least);
@@ -155,20 +157,17 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
         found
     }
 
-    pub(crate) fn bound_at(&self, sub: &Subproblem<'p>, prices: &[f64]) -> (evaluate::Evaluation, DualPrices) {
-        let mut dual_prices = DualPrices::new(self.local.len());
-        for (token, price) in sub.tokens.iter().zip(prices) {
-            dual_prices.set(*token as usize, *price);
-        }
-        dual_prices.fill(self.problem, self.alive, self.start);
-        let found = evaluate::evaluate(
-            self.problem,
-            self.alive,
-            &self.potentials.cap,
-            &dual_prices,
-            Tuning::EARNING_LEAST_SHARE * self.scale,
-        );
-        (found, dual_prices)
+    /// Evaluates the dual over the whole market at the prices of some tokens; the others get prices near the start
+    /// prices. Lists the pools that earn more than `least`.
+    pub(crate) fn evaluate_at(
+        &self,
+        problem: &Problem<'_>,
+        prices: impl Iterator<Item = (u32, f64)>,
+        least: f64,
+    ) -> (Evaluation, DualPrices) {
+        let given = prices.map(|(token, price)| (token as usize, price));
+        let dual_prices = DualPrices::of(problem, self.is_reachable, given, self.start);
+        (evaluate(problem, self.is_reachable, &self.potentials.cap, &dual_prices, least), dual_prices)
     }
 
     /// Adds the tokens of the pools that earn most, as far as there is room (column generation); returns the new ones.
@@ -190,11 +189,6 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
             }
         }
         fresh
-    }
-
-    /// Returns a guess at any token's price.
-    pub(crate) fn guess(&self, token: u32) -> f64 {
-        self.guesses()(token)
     }
 
     /// Returns a guess at the price of every token.

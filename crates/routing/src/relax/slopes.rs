@@ -7,6 +7,10 @@ use super::subproblem::{Member, Subproblem};
 /// Most copies of a pool that count: two directions, by remaining pools and by visited tokens.
 const MOST_COPIES: usize = 64;
 
+/// Profit less gas, in units of the smoothing, below which a pool does not count: e⁻³⁰ is less than 10⁻¹³, and lost in
+/// rounding.
+const LEAST_GAIN: f64 = -30.0;
+
 /// The form of the dual.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stage {
@@ -25,6 +29,7 @@ pub(crate) struct Slopes {
 }
 
 impl Slopes {
+    /// Sets all entries of the envelope to zero.
     fn clear(&mut self, sub: &Subproblem<'_>) {
         let n = sub.tokens.len();
         self.gradient.clear();
@@ -37,11 +42,26 @@ impl Slopes {
         }
     }
 
+    /// Adds to an entry of the Hessian; above the diagonal, adds nothing.
     #[inline]
     fn add(&mut self, n: usize, a: usize, b: usize, value: f64) {
         if b <= a {
             self.hessian[a * n + b] += value;
         }
+    }
+
+    /// Adds a trade that counts with a weight; `sharpness` is the derivative of the weight by the profit.
+    #[inline]
+    fn add_trade(&mut self, n: usize, trade: &ValueTrade, weight: f64, sharpness: f64) {
+        let (from, to) = (trade.from, trade.to);
+        self.gradient[from] -= weight * trade.paid;
+        self.gradient[to] += weight * trade.got;
+        let curvature = weight * trade.curvature;
+        self.add(n, from, from, curvature + sharpness * trade.paid * trade.paid);
+        self.add(n, to, to, curvature + sharpness * trade.got * trade.got);
+        let cross = -curvature - sharpness * trade.paid * trade.got;
+        self.add(n, from, to, cross);
+        self.add(n, to, from, cross);
     }
 }
 
@@ -62,7 +82,7 @@ pub(crate) fn evaluate(sub: &Subproblem<'_>, prices: &[f64], stage: Stage, slope
         return total;
     }
     for member in &sub.members {
-        if let Some(trade) = trade(sub, member, prices, stage) {
+        if let Some(trade) = ValueTrade::of(sub, member, prices, stage) {
             total += add(sub, &trade, stage, slopes);
         }
         if member.is_forced {
@@ -74,49 +94,51 @@ pub(crate) fn evaluate(sub: &Subproblem<'_>, prices: &[f64], stage: Stage, slope
 
 /// A member's trade in values.
 struct ValueTrade {
+    /// Local numbers of the tokens in and out.
     from: usize,
     to: usize,
     paid: f64,
     got: f64,
     curvature: f64,
+    /// Value of a swap's gas, and of the gas of passed range ends.
     gas: f64,
-    on_the_way: f64,
+    tick_gas: f64,
     is_forced: bool,
 }
 
-// Inline in any case: the compiler would not, and a solve would take 5% more instructions.
-#[inline(always)]
-fn trade(sub: &Subproblem<'_>, member: &Member<'_>, prices: &[f64], stage: Stage) -> Option<ValueTrade> {
-    let side = member.side(prices)?;
-    let (from, to) = (member.ends[side] as usize, member.ends[1 - side] as usize);
-    let (price_in, price_out) = (prices[from], prices[to]);
-    let cap = match stage {
-        Stage::Smooth { slack, .. } => sub.caps[from] * slack,
-        Stage::Fixed => f64::INFINITY,
-    };
-    let direction = member.curve.directions[side].as_ref()?;
-    let trade = member.best_trade(direction, price_in, price_out, cap)?;
-    Some(ValueTrade {
-        from,
-        to,
-        paid: price_in * trade.amount_in,
-        got: price_out * trade.amount_out,
-        curvature: price_in * trade.slope,
-        gas: member.gas,
-        on_the_way: trade.gas_units * member.gas_price,
-        is_forced: member.is_forced,
-    })
+impl ValueTrade {
+    /// Returns a member's best trade; `None` if it does not trade.
+    // Inlines in any case: the compiler would not, and a solve would take 5% more instructions.
+    #[inline(always)]
+    fn of(sub: &Subproblem<'_>, member: &Member<'_>, prices: &[f64], stage: Stage) -> Option<Self> {
+        let cap = |from: usize| match stage {
+            Stage::Smooth { slack, .. } => sub.caps[from] * slack,
+            Stage::Fixed => f64::INFINITY,
+        };
+        let (_, [from, to], trade) = member.trade(prices, cap)?;
+        Some(Self {
+            from,
+            to,
+            paid: prices[from] * trade.amount_in,
+            got: prices[to] * trade.amount_out,
+            curvature: prices[from] * trade.slope,
+            gas: member.gas,
+            tick_gas: trade.gas_units * member.gas_price,
+            is_forced: member.is_forced,
+        })
+    }
 }
 
+/// Adds one pool, and returns its value in the dual.
 #[inline]
 fn add(sub: &Subproblem<'_>, trade: &ValueTrade, stage: Stage, slopes: &mut Slopes) -> f64 {
-    let profit = (trade.got - trade.paid).max(0.0) - trade.on_the_way;
+    let profit = (trade.got - trade.paid).max(0.0) - trade.tick_gas;
     let (value, weight, sharpness) = match stage {
         Stage::Fixed => (profit, 1.0, 0.0),
         Stage::Smooth { .. } if trade.is_forced => (profit, 1.0, 0.0),
         Stage::Smooth { tau, .. } => {
             let z = (profit - trade.gas) / tau;
-            if z < -30.0 {
+            if z < LEAST_GAIN {
                 return 0.0;
             }
             // Uses the exponential that is at most one: the other overflows, and one is enough.
@@ -125,16 +147,7 @@ fn add(sub: &Subproblem<'_>, trade: &ValueTrade, stage: Stage, slopes: &mut Slop
             (tau * (z.max(0.0) + less.ln_1p()), weight, weight * (1.0 - weight) / tau)
         }
     };
-    let n = sub.tokens.len();
-    let (from, to) = (trade.from, trade.to);
-    slopes.gradient[from] -= weight * trade.paid;
-    slopes.gradient[to] += weight * trade.got;
-    let bend = weight * trade.curvature;
-    slopes.add(n, from, from, bend + sharpness * trade.paid * trade.paid);
-    slopes.add(n, to, to, bend + sharpness * trade.got * trade.got);
-    let cross = -bend - sharpness * trade.paid * trade.got;
-    slopes.add(n, from, to, cross);
-    slopes.add(n, to, from, cross);
+    slopes.add_trade(sub.tokens.len(), trade, weight, sharpness);
     value
 }
 
@@ -151,20 +164,20 @@ fn add_copies(
     let gas = copies.first().map_or(0.0, |member| member.gas);
     let gain = |trade: &ValueTrade| {
         let gas = if is_forced { 0.0 } else { trade.gas };
-        ((trade.got - trade.paid).max(0.0) - trade.on_the_way - gas) / tau
+        ((trade.got - trade.paid).max(0.0) - trade.tick_gas - gas) / tau
     };
-    // Filled in place: collecting would move the whole array.
+    // Fills the array in place: collecting would move all of it.
     let mut trades = ArrayVec::<(f64, ValueTrade), MOST_COPIES>::new();
-    for trade in copies.iter().filter_map(|member| trade(sub, member, prices, stage)) {
+    for trade in copies.iter().filter_map(|member| ValueTrade::of(sub, member, prices, stage)) {
         let gain = gain(&trade);
-        if gain >= -30.0 && !trades.is_full() {
+        if gain >= LEAST_GAIN && !trades.is_full() {
             trades.push((gain, trade));
         }
     }
     let paid = if is_forced { gas } else { 0.0 };
     let Some(most) = trades.iter().map(|(gain, _)| *gain).reduce(f64::max) else { return -paid };
     let most = most.max(0.0);
-    // A pool that is certainly used does not stay unused.
+    // Leaves no weight to staying unused if the pool is certainly used.
     let unused = if is_forced { 0.0 } else { (-most).exp() };
     let sum: f64 = unused + trades.iter().map(|(gain, _)| (gain - most).exp()).sum::<f64>();
     for (gain, _) in &mut trades {
@@ -172,20 +185,12 @@ fn add_copies(
     }
     let n = sub.tokens.len();
     for (at, (weight, trade)) in trades.iter().enumerate() {
-        let (from, to) = (trade.from, trade.to);
-        slopes.gradient[from] -= weight * trade.paid;
-        slopes.gradient[to] += weight * trade.got;
-        let (bend, sharpness) = (weight * trade.curvature, weight * (1.0 - weight) / tau);
-        slopes.add(n, from, from, bend + sharpness * trade.paid * trade.paid);
-        slopes.add(n, to, to, bend + sharpness * trade.got * trade.got);
-        let cross = -bend - sharpness * trade.paid * trade.got;
-        slopes.add(n, from, to, cross);
-        slopes.add(n, to, from, cross);
+        slopes.add_trade(n, trade, *weight, weight * (1.0 - weight) / tau);
         for (other_weight, other) in &trades[..at] {
             let joint = -weight * other_weight / tau;
-            for (a, x) in [(from, -trade.paid), (to, trade.got)] {
+            for (a, x) in [(trade.from, -trade.paid), (trade.to, trade.got)] {
                 for (b, y) in [(other.from, -other.paid), (other.to, other.got)] {
-                    // On the diagonal both halves of a symmetric pair fall on one entry.
+                    // Doubles the value on the diagonal, where both halves of a symmetric pair fall on one entry.
                     let value = joint * x * y;
                     if a == b {
                         slopes.add(n, a, a, 2.0 * value);

@@ -1,7 +1,8 @@
 //! Some tokens and the pools between them, with local numbers.
 
-use braid_protocols::continuous::{Direction, GasSpread, PairCurve, Trade};
+use braid_protocols::continuous::{GasSpread, PairCurve, Trade};
 
+use crate::prepare::index32;
 use crate::problem::{Flow, Problem};
 
 /// One pair of a subproblem.
@@ -52,7 +53,7 @@ impl<'a> Subproblem<'a> {
         let mut count = |token: u32, local: &mut [u32]| {
             let at = &mut local[token as usize];
             if *at == u32::MAX {
-                *at = crate::prepare::index32(degrees.len());
+                *at = index32(degrees.len());
                 degrees.push((token, 0));
             }
             degrees[*at as usize].1 += 1;
@@ -69,7 +70,7 @@ impl<'a> Subproblem<'a> {
         let is_output = |token: u32| terms.weights.iter().any(|(output, _)| *output == token);
         degrees.sort_by_key(|(token, degree)| (is_output(*token), *degree, *token));
         for (number, (token, _)) in degrees.iter().enumerate() {
-            local[*token as usize] = crate::prepare::index32(number);
+            local[*token as usize] = index32(number);
         }
         let n = degrees.len();
         let mut sub = Self {
@@ -88,7 +89,7 @@ impl<'a> Subproblem<'a> {
         for (token, weight) in &terms.weights {
             sub.weights[local[*token as usize] as usize] += weight;
         }
-        // The basket's price couples all outputs.
+        // Couples all outputs, as the basket's price does.
         for row in n - sub.outputs..n {
             sub.first[row] = n - sub.outputs;
         }
@@ -101,7 +102,7 @@ impl<'a> Subproblem<'a> {
                 let first = &mut sub.first[end as usize];
                 *first = (*first).min(low);
             }
-            let open = problem.open_ways(tokens);
+            let open = problem.open_directions(tokens);
             let rate = |side: u8| curve.direction(side).filter(|_| open[usize::from(side)]).map_or(0.0, |d| d.spot());
             let spot = [0, 1].map(rate);
             let (gas_price, gas_spread) = (problem.gas_price, problem.gas_spread);
@@ -144,12 +145,6 @@ impl<'a> Subproblem<'a> {
 }
 
 impl Member<'_> {
-    /// Returns the pool's best trade in a direction.
-    #[inline]
-    pub(crate) fn best_trade(&self, direction: &Direction, price_in: f64, price_out: f64, cap: f64) -> Option<Trade> {
-        direction.best_trade_spread(price_in, price_out, cap, self.gas_price, self.gas_spread)
-    }
-
     /// Returns the coin that is sold at these prices, if any.
     #[inline]
     pub(crate) fn side(&self, prices: &[f64]) -> Option<usize> {
@@ -157,22 +152,29 @@ impl Member<'_> {
         if a < self.spot[0] * b { Some(0) } else { (b < self.spot[1] * a).then_some(1) }
     }
 
-    pub(crate) fn flow(&self, tokens: &[u32], prices: &[f64]) -> Option<Flow> {
+    /// Returns the pool's best trade at these prices if it takes no more of a token than `cap` says, after the coin that
+    /// it sells and the local numbers of the tokens in and out; `None` if it does not trade.
+    #[inline(always)]
+    pub(crate) fn trade(&self, prices: &[f64], cap: impl FnOnce(usize) -> f64) -> Option<(usize, [usize; 2], Trade)> {
         let side = self.side(prices)?;
         let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
+        let direction = self.curve.directions[side].as_ref()?;
+        let trade =
+            direction.best_trade_spread(prices[from], prices[to], cap(from), self.gas_price, self.gas_spread)?;
+        Some((side, [from, to], trade))
+    }
+
+    /// Returns the flow of that trade, without caps.
+    pub(crate) fn flow(&self, tokens: &[u32], prices: &[f64]) -> Option<Flow> {
+        let (side, [from, to], trade) = self.trade(prices, |_| f64::INFINITY)?;
         let side = u8::from(side == 1);
-        let direction = self.curve.direction(side)?;
-        let trade = self.best_trade(direction, prices[from], prices[to], f64::INFINITY)?;
         Some(Flow { pair: self.pair, side, from: tokens[from], to: tokens[to], amount_in: trade.amount_in })
     }
 
     /// Computes the pool's profit within the caps: as a multiple of its gas, and in value net of the gas of ticks;
     /// `None` if there is no trade.
     pub(crate) fn earned(&self, sub: &Subproblem<'_>, prices: &[f64]) -> Option<(f64, f64)> {
-        let side = self.side(prices)?;
-        let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
-        let direction = self.curve.directions[side].as_ref()?;
-        let trade = self.best_trade(direction, prices[from], prices[to], sub.caps[from])?;
+        let (_, [from, to], trade) = self.trade(prices, |from| sub.caps[from])?;
         let profit = prices[to] * trade.amount_out - prices[from] * trade.amount_in;
         let gas = self.gas + trade.gas_units * self.gas_price;
         let ratio = if gas > 0.0 { profit / gas } else { f64::INFINITY };
@@ -186,12 +188,9 @@ impl Member<'_> {
 
     /// Computes profit less gas, without caps; minus the gas if there is no trade.
     pub(crate) fn gain(&self, prices: &[f64]) -> f64 {
-        let trade = self.side(prices).and_then(|side| {
-            let (from, to) = (self.ends[side] as usize, self.ends[1 - side] as usize);
-            let direction = self.curve.directions[side].as_ref()?;
-            let trade = self.best_trade(direction, prices[from], prices[to], f64::INFINITY)?;
-            Some(prices[to] * trade.amount_out - prices[from] * trade.amount_in - trade.gas_units * self.gas_price)
+        let profit = self.trade(prices, |_| f64::INFINITY).map_or(0.0, |(_, [from, to], trade)| {
+            prices[to] * trade.amount_out - prices[from] * trade.amount_in - trade.gas_units * self.gas_price
         });
-        trade.unwrap_or(0.0) - self.gas
+        profit - self.gas
     }
 }

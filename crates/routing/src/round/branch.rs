@@ -6,11 +6,10 @@
 
 use std::rc::Rc;
 
-use crate::bound::dual_prices::DualPrices;
 use crate::bound::evaluate;
 use crate::prepare::active::is_large;
-use crate::problem::{NOWHERE, Problem};
-use crate::relax::{FlowSearch, Judged, Member, Stage, Subproblem, Tolerance};
+use crate::problem::Problem;
+use crate::relax::{Evaluated, FlowSearch, Member, Stage, Subproblem, Tolerance};
 use crate::tuning::Tuning;
 
 /// The tokens and pools that matter to a flow, and the branches of its bound.
@@ -24,7 +23,7 @@ pub(crate) struct Relaxed<'p> {
 
 impl<'p> Relaxed<'p> {
     /// Starts without branches, from the relaxed prices and the dual there.
-    pub(crate) fn new(sub: Subproblem<'p>, prices: Vec<f64>, at: Judged) -> Self {
+    pub(crate) fn new(sub: Subproblem<'p>, prices: Vec<f64>, at: Evaluated) -> Self {
         let first = Leaf { used: Vec::new(), unused: Vec::new(), bound: at.dual, prices, at: Rc::new(at) };
         Self { sub, leaves: vec![first], branched: 0, work: 0 }
     }
@@ -36,22 +35,21 @@ struct Leaf {
     used: Vec<u32>,
     unused: Vec<u32>,
     bound: f64,
-    /// Prices of the subproblem's tokens, and the dual there.
+    /// Prices of the subproblem's tokens, and the dual of the whole market there.
     prices: Vec<f64>,
-    at: Rc<Judged>,
+    at: Rc<Evaluated>,
 }
 
 impl<'p> FlowSearch<'_, 'p> {
     /// Computes a bound that is at most `bound`, by branching on pools of the subproblem, if `bound` is above `net` by
     /// more than a negligible gap. Continues from the branches of earlier calls; their work has its own budget.
     pub(crate) fn branch(&mut self, relaxed: &mut Relaxed<'p>, net: f64, bound: f64) -> f64 {
-        let several = self.problem.source == NOWHERE || self.problem.target == NOWHERE;
         let least = if is_large(self.problem.prepared) { Tuning::BRANCH_GAP_IN_LARGE } else { Tuning::BRANCH_GAP };
         let gas = Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
-        if several || gas <= 0.0 || bound - net <= least * bound {
+        if !self.problem.is_pair() || gas <= 0.0 || bound - net <= least * bound {
             return bound;
         }
-        // Nothing is recorded: a witness would have to state the branches as well.
+        // Records nothing: a witness would have to state the branches as well.
         let problem = Problem { recorder: None, ..self.problem.clone() };
         let before = self.newton.work();
         let budget = before + Tuning::BRANCH_WORK.saturating_sub(relaxed.work);
@@ -71,7 +69,9 @@ impl<'p> FlowSearch<'_, 'p> {
                 list.push(pair);
                 let kept = self.bound_of(&problem, &half, &leaf.at);
                 self.relax_leaf(&relaxed.sub, &mut half, gas);
-                half.at = Rc::new(self.judged(&problem, &relaxed.sub, &half.prices, self.start));
+                let prices = relaxed.sub.tokens.iter().copied().zip(half.prices.iter().copied());
+                let (found, dual_prices) = self.evaluate_at(&problem, prices, f64::INFINITY);
+                half.at = Rc::new(Evaluated { dual_prices, dual: found.bound });
                 let bound = self.bound_of(&problem, &half, &half.at).min(kept);
                 half.bound = if bound.is_nan() { leaf.bound } else { bound.min(leaf.bound) };
                 leaves.push(half);
@@ -95,10 +95,11 @@ impl<'p> FlowSearch<'_, 'p> {
         unclear.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))).map(|(_, pair)| pair)
     }
 
+    /// Minimises the dual of a branch over the subproblem.
     fn relax_leaf(&mut self, sub: &Subproblem<'p>, leaf: &mut Leaf, gas: f64) {
-        let mut answered = sub.clone();
-        answered.members.retain(|member| !leaf.unused.contains(&member.pair));
-        for member in &mut answered.members {
+        let mut decided = sub.clone();
+        decided.members.retain(|member| !leaf.unused.contains(&member.pair));
+        for member in &mut decided.members {
             member.is_forced = leaf.used.contains(&member.pair);
         }
         self.newton.damping = Tuning::NEARBY_DAMPING;
@@ -110,25 +111,14 @@ impl<'p> FlowSearch<'_, 'p> {
                 steps: Tuning::BRANCH_STEPS,
             };
             let stage = Stage::Smooth { tau, slack: 1.0 };
-            self.newton.minimise(&answered, &mut leaf.prices, stage, self.scale, tolerance);
+            self.newton.minimise(&decided, &mut leaf.prices, stage, self.scale, tolerance);
         }
-    }
-
-    /// Evaluates the dual over the whole market at some prices; tokens outside of the subproblem get prices near
-    /// `guess`.
-    fn judged(&self, problem: &Problem<'_>, sub: &Subproblem<'p>, prices: &[f64], guess: &[f64]) -> Judged {
-        let mut dual_prices = DualPrices::new(self.local.len());
-        for (token, price) in sub.tokens.iter().zip(prices) {
-            dual_prices.set(*token as usize, *price);
-        }
-        dual_prices.fill(problem, self.alive, guess);
-        let dual = evaluate::evaluate(problem, self.alive, &self.potentials.cap, &dual_prices, f64::INFINITY).bound;
-        Judged { dual_prices, dual }
     }
 
     /// Computes the bound that follows from a branch's decisions and the dual at some prices.
-    fn bound_of(&self, problem: &Problem<'_>, leaf: &Leaf, at: &Judged) -> f64 {
-        let counted = |pair: u32| evaluate::terms(problem, self.alive, &self.potentials.cap, &at.dual_prices, pair);
+    fn bound_of(&self, problem: &Problem<'_>, leaf: &Leaf, at: &Evaluated) -> f64 {
+        let counted =
+            |pair: u32| evaluate::terms(problem, self.is_reachable, &self.potentials.cap, &at.dual_prices, pair);
         let used = leaf.used.iter().filter_map(|pair| counted(*pair)).map(|(free, used)| used - free);
         let unused = leaf.unused.iter().filter_map(|pair| counted(*pair)).map(|(free, _)| -free);
         let bound = used.chain(unused).fold(at.dual, |bound, term| bound + term);

@@ -29,8 +29,7 @@ pub(crate) fn round<'p>(
         best = better;
     }
     let pools: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
-    let (tokens, prices) = (best.sub.tokens.clone(), best.prices.clone());
-    let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| prices[at]);
+    let start = |token: u32| best.price(token).unwrap_or(1.0);
     let polished = search.fixed(&pools, &start, Tuning::POLISHED_SHARE * search.scale);
     let best = match polished {
         Some(polished) if polished.excess <= best.excess.max(Tuning::ROUGHLY_BALANCED_SHARE * search.scale) => polished,
@@ -50,18 +49,24 @@ enum Move {
     Replace(u32, u32, u32),
 }
 
+/// The choice of a set of pools, so far.
 struct Rounding<'a, 'p> {
+    /// Number of sets tried.
     trials: usize,
     /// Moves already tried.
     tried: Vec<Move>,
     /// Flows that were balanced, with their value net of gas.
     runners_up: Vec<(f64, Vec<Flow>)>,
+    /// The relaxed problem and its prices.
     sub: &'a Subproblem<'p>,
     relaxed: &'a [f64],
+    /// The same with a surcharge on gas; see [`round`].
     dear: Option<&'a (Subproblem<'p>, Vec<f64>)>,
 }
 
 impl<'p> Rounding<'_, 'p> {
+    /// Returns the best of the first sets: the pools of the best path, those that earn a share of their gas at the relaxed
+    /// prices, and both together.
     fn first(&mut self, search: &mut FlowSearch<'_, 'p>, path: &[Flow]) -> Option<Fixed<'p>> {
         let path: Vec<u32> = path.iter().map(|flow| flow.pair).collect();
         let (sub, prices) = self.dear.map_or((self.sub, self.relaxed), |(sub, prices)| (sub, prices.as_slice()));
@@ -128,8 +133,7 @@ impl<'p> Rounding<'_, 'p> {
             let excess = ranked.len() - search.max_pools;
             ranked.truncate(ranked.len() - excess.div_ceil(2));
             let pools: Vec<u32> = ranked.iter().map(|(_, pair)| *pair).collect();
-            let (tokens, prices) = (best.sub.tokens.clone(), best.prices.clone());
-            let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| prices[at]);
+            let start = |token: u32| best.price(token).unwrap_or(1.0);
             match search.fixed(&pools, &start, Tuning::BALANCED_SHARE * search.scale) {
                 Some(fewer) => best = fewer,
                 None => return best,
@@ -140,7 +144,7 @@ impl<'p> Rounding<'_, 'p> {
 
     /// Finds one move that raises the value.
     fn improve(&mut self, search: &mut FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Option<Fixed<'p>> {
-        let prices = self.dual_prices(best);
+        let prices = self.prices_around(best);
         let used: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
         let full = used.len() >= search.max_pools;
         let mut sorted = used.clone();
@@ -152,7 +156,7 @@ impl<'p> Rounding<'_, 'p> {
         let weakest = kept.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).unwrap_or((f64::INFINITY, u32::MAX));
         let mut moves: Vec<(f64, Move)> = Vec::new();
         for (member, (gain, add)) in self.sub.members.iter().zip(gains) {
-            // If there is no room, the pool that earns least is dropped for a new one.
+            // Drops the pool that earns least for a new one if there is no room.
             let better = if add { gain - if full { weakest.0.max(0.0) } else { 0.0 } } else { -gain };
             let change = if add { Move::Add(member.pair) } else { Move::Drop(member.pair) };
             if better > Tuning::SET_GAIN_SHARE * search.scale && !self.tried.contains(&change) {
@@ -181,9 +185,8 @@ impl<'p> Rounding<'_, 'p> {
                     set
                 }
             };
-            let guesses: Vec<f64> = prices.clone();
             let tokens = &self.sub.tokens;
-            let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| guesses[at]);
+            let start = |token: u32| tokens.iter().position(|t| *t == token).map_or(1.0, |at| prices[at]);
             let found = search.fixed(&set, &start, Tuning::BALANCED_SHARE * search.scale);
             self.note(search, found.as_ref());
             if let Some(found) = found
@@ -250,9 +253,9 @@ impl<'p> Rounding<'_, 'p> {
             }
             for member in &self.sub.members {
                 let touches = member.ends.iter().any(|end| self.sub.tokens[*end as usize] == token);
-                let earns =
-                    member.earned(self.sub, self.relaxed).is_some_and(|(ratio, _)| ratio > Tuning::CONNECTING_SHARE);
-                if touches && earns && !set.contains(&member.pair) {
+                let earned = || member.earned(self.sub, self.relaxed);
+                let earns = || earned().is_some_and(|(ratio, _)| ratio > Tuning::CONNECTING_SHARE);
+                if touches && !set.contains(&member.pair) && earns() {
                     set.push(member.pair);
                 }
             }
@@ -262,7 +265,7 @@ impl<'p> Rounding<'_, 'p> {
 
     /// Computes prices of the subproblem's tokens: the set's own, and for the others the relaxed ones, moved to where
     /// no pool with a token of the set earns anything.
-    fn dual_prices(&self, best: &Fixed<'p>) -> Vec<f64> {
+    fn prices_around(&self, best: &Fixed<'p>) -> Vec<f64> {
         let mut prices = self.relaxed.to_vec();
         let mut known = vec![false; prices.len()];
         for (at, token) in self.sub.tokens.iter().enumerate() {
@@ -309,8 +312,7 @@ fn led_to(best: &Fixed<'_>, pair: u32, kept: u32) -> Vec<u32> {
     left
 }
 
-/// Returns, for each two tokens of a flow by their local numbers, whether it leads from the first to the second; every
-/// token leads to itself.
+/// Returns whether a flow leads from each of its tokens to each other, by local numbers; every token leads to itself.
 fn leads(best: &Fixed<'_>) -> Vec<Vec<bool>> {
     let number = |token: u32| best.sub.tokens.iter().position(|own| *own == token);
     let ends = best.flows.iter().filter_map(|flow| number(flow.from).zip(number(flow.to)));
@@ -332,10 +334,12 @@ fn leads(best: &Fixed<'_>) -> Vec<Vec<bool>> {
     (0..onward.len()).map(reached).collect()
 }
 
+/// Returns a set without one pool.
 fn without(used: &[u32], pair: u32) -> Vec<u32> {
     used.iter().copied().filter(|p| *p != pair).collect()
 }
 
+/// Adds a set if it is new.
 fn push_new(sets: &mut Vec<Vec<u32>>, set: Vec<u32>) {
     if !sets.contains(&set) {
         sets.push(set);

@@ -2,7 +2,7 @@
 
 use crate::problem::support::{longest_path, path_lengths};
 use crate::problem::{Flow, Problem};
-use crate::relax::{FlowSearch, Member, Newton, Stage, Subproblem, Tolerance};
+use crate::relax::{FlowSearch, Member, Stage, Subproblem, Tolerance};
 use crate::tuning::Tuning;
 
 /// A flow over a set of pools at the prices that balance it.
@@ -17,80 +17,7 @@ pub(crate) struct Fixed<'p> {
     pub(crate) excess: f64,
 }
 
-impl<'p> Fixed<'p> {
-    /// Solves for the prices at which the pools' trades balance. Drops pools that carry nothing. If paths are too long,
-    /// drops pools by either measure, and returns the better flow. `None` if the pools cannot carry the amount.
-    pub(crate) fn solve(
-        problem: &Problem<'p>,
-        newton: &mut Newton,
-        local: &mut [u32],
-        pools: &[u32],
-        start: &dyn Fn(u32) -> f64,
-        scale: f64,
-        excess: f64,
-    ) -> Option<Self> {
-        let mut balanced = |pools: &[u32], start: &dyn Fn(u32) -> f64| {
-            let mut pools = pools.to_vec();
-            drop_dangling(problem, &mut pools);
-            if pools.is_empty() {
-                return None;
-            }
-            Self::balance(problem, newton, local, &pools, start, scale, excess)
-        };
-        let whole = balanced(pools, start)?;
-        if longest_path(&whole.flows) <= problem.hops {
-            return Some(whole);
-        }
-        let near = |token: u32| whole.price(token).unwrap_or_else(|| start(token));
-        let mut shortened = |least: Least, mut dropped: Vec<u32>| {
-            let mut left = pools.to_vec();
-            for _ in 0..problem.hops {
-                left.retain(|pair| !dropped.contains(pair));
-                let fixed = balanced(&left, &near)?;
-                if longest_path(&fixed.flows) <= problem.hops {
-                    return Some(fixed);
-                }
-                dropped = fixed.overlong(problem.hops, least);
-            }
-            None
-        };
-        let [by_earning, by_flow] = [Least::Earning, Least::Flow].map(|least| whole.overlong(problem.hops, least));
-        let is_same = by_earning == by_flow;
-        let found = shortened(Least::Earning, by_earning);
-        if is_same { found } else { better_of(found, shortened(Least::Flow, by_flow)) }
-    }
-
-    fn balance(
-        problem: &Problem<'p>,
-        newton: &mut Newton,
-        local: &mut [u32],
-        pools: &[u32],
-        start: &dyn Fn(u32) -> f64,
-        scale: f64,
-        excess: f64,
-    ) -> Option<Self> {
-        let mut sub = Subproblem::new(problem, pools, None, local);
-        let mut prices: Vec<f64> = sub.tokens.iter().map(|token| start(*token)).collect();
-        sub.normalise(&mut prices);
-        newton.damping = Tuning::NEARBY_DAMPING;
-        let tolerance = Tolerance { excess, decrease: Tuning::FIXED_DECREASE * scale, steps: Tuning::FIXED_STEPS };
-        let outcome = newton.minimise(&sub, &mut prices, Stage::Fixed, scale, tolerance);
-        if outcome.excess.is_nan() || outcome.excess > Tuning::UNBALANCED_SHARE * scale {
-            return None;
-        }
-        let carried = carried(&sub, &prices, scale, problem.hops);
-        let mut gas = 0.0;
-        let mut flows = Vec::with_capacity(sub.members.len());
-        let mut all = carried.into_iter();
-        sub.members.retain(|member| {
-            let flow = all.next().flatten();
-            gas += flow.map_or(0.0, |_| member.gas);
-            flows.extend(flow);
-            flow.is_some()
-        });
-        Some(Self { sub, prices, flows, net: outcome.value - gas, excess: outcome.excess })
-    }
-
+impl Fixed<'_> {
     /// Returns the pools whose flows are dropped so that no path is longer than `hops`: always the least on such a path;
     /// on a cycle the least of all.
     fn overlong(&self, hops: usize, least: Least) -> Vec<u32> {
@@ -107,7 +34,7 @@ impl<'p> Fixed<'p> {
                 dropped.push(flows.remove(0).pair);
                 continue;
             };
-            // Several at once if there are many.
+            // Drops several at once if there are many.
             let long = lengths.iter().filter(|length| **length > hops).count();
             let mut room = long.div_ceil(Tuning::DROPPED_ONE_IN);
             if long == 0 {
@@ -126,7 +53,7 @@ impl<'p> Fixed<'p> {
     }
 
     /// Returns the price of a token that the set trades.
-    fn price(&self, token: u32) -> Option<f64> {
+    pub(super) fn price(&self, token: u32) -> Option<f64> {
         self.sub.tokens.iter().position(|known| *known == token).map(|at| self.prices[at])
     }
 
@@ -138,7 +65,7 @@ impl<'p> Fixed<'p> {
     /// Computes for each flow what it and those that depend on it earn net of gas, at the prices that balance the set:
     /// flows depend on it if nothing else leads to them, or if they lead to nothing else.
     fn earnings(&self) -> Vec<f64> {
-        // Each member has one flow.
+        // Relies on members and flows being in the same order: each member has one flow.
         let gains: Vec<f64> = self.sub.members.iter().map(|member| member.gain(&self.prices)).collect();
         let mut ends = Vec::with_capacity(gains.len());
         let (mut arriving, mut leaving) = (vec![0_u32; self.prices.len()], vec![0_u32; self.prices.len()]);
@@ -181,7 +108,7 @@ impl<'p> Fixed<'p> {
 enum Least {
     /// The value of the flow.
     Flow,
-    /// What the flow, and those that depend on it, earn.
+    /// The profit of the flow and of those that depend on it, net of gas.
     Earning,
 }
 
@@ -263,11 +190,75 @@ fn drop_dangling(problem: &Problem<'_>, pools: &mut Vec<u32>) {
 }
 
 impl<'p> FlowSearch<'_, 'p> {
-    /// Computes the best flow over exactly these pools; see [`Fixed::solve`].
+    /// Computes the best flow over exactly these pools, from start prices of their tokens, up to an imbalance of
+    /// `excess`. Drops pools that carry nothing. If paths are too long, drops pools by either measure, and returns the
+    /// better flow. `None` if the pools cannot carry the amount.
     pub(crate) fn fixed(&mut self, pools: &[u32], start: &dyn Fn(u32) -> f64, excess: f64) -> Option<Fixed<'p>> {
-        let found = Fixed::solve(self.problem, &mut self.newton, &mut self.local, pools, start, self.scale, excess)?;
-        // If prices diverge towards zero, everything seems balanced, and worth more than anything can be.
+        let (whole, hops) = (self.balanced(pools, start, excess)?, self.problem.hops);
+        let found = if longest_path(&whole.flows) <= hops {
+            whole
+        } else {
+            let near = |token: u32| whole.price(token).unwrap_or_else(|| start(token));
+            let [by_earning, by_flow] = [Least::Earning, Least::Flow].map(|least| whole.overlong(hops, least));
+            let is_same = by_earning == by_flow;
+            let found = self.shortened(pools, by_earning, Least::Earning, &near, excess);
+            let other = || self.shortened(pools, by_flow, Least::Flow, &near, excess);
+            let better = if is_same { found } else { better_of(found, other()) };
+            better?
+        };
+        // Rejects prices that diverge towards zero: everything then seems balanced, and worth more than anything can be.
         (found.net <= self.ceiling * (1.0 + Tuning::FLOW_VALUE_ROUNDING)).then_some(found)
+    }
+
+    /// Drops pools, at first `dropped`, until no path is too long.
+    fn shortened(
+        &mut self,
+        pools: &[u32],
+        mut dropped: Vec<u32>,
+        least: Least,
+        start: &dyn Fn(u32) -> f64,
+        excess: f64,
+    ) -> Option<Fixed<'p>> {
+        let (mut left, hops) = (pools.to_vec(), self.problem.hops);
+        for _ in 0..hops {
+            left.retain(|pair| !dropped.contains(pair));
+            let fixed = self.balanced(&left, start, excess)?;
+            if longest_path(&fixed.flows) <= hops {
+                return Some(fixed);
+            }
+            dropped = fixed.overlong(hops, least);
+        }
+        None
+    }
+
+    /// Computes the prices at which the trades of these pools balance, and the flow there.
+    fn balanced(&mut self, pools: &[u32], start: &dyn Fn(u32) -> f64, excess: f64) -> Option<Fixed<'p>> {
+        let (problem, scale) = (self.problem, self.scale);
+        let mut pools = pools.to_vec();
+        drop_dangling(problem, &mut pools);
+        if pools.is_empty() {
+            return None;
+        }
+        let mut sub = Subproblem::new(problem, &pools, None, &mut self.local);
+        let mut prices: Vec<f64> = sub.tokens.iter().map(|token| start(*token)).collect();
+        sub.normalise(&mut prices);
+        self.newton.damping = Tuning::NEARBY_DAMPING;
+        let tolerance = Tolerance { excess, decrease: Tuning::FIXED_DECREASE * scale, steps: Tuning::FIXED_STEPS };
+        let outcome = self.newton.minimise(&sub, &mut prices, Stage::Fixed, scale, tolerance);
+        if outcome.excess.is_nan() || outcome.excess > Tuning::UNBALANCED_SHARE * scale {
+            return None;
+        }
+        let carried = carried(&sub, &prices, scale, problem.hops);
+        let mut gas = 0.0;
+        let mut flows = Vec::with_capacity(sub.members.len());
+        let mut all = carried.into_iter();
+        sub.members.retain(|member| {
+            let flow = all.next().flatten();
+            gas += flow.map_or(0.0, |_| member.gas);
+            flows.extend(flow);
+            flow.is_some()
+        });
+        Some(Fixed { sub, prices, flows, net: outcome.value - gas, excess: outcome.excess })
     }
 }
 
@@ -277,6 +268,7 @@ mod tests {
 
     use super::*;
     use crate::problem::potentials::Potentials;
+    use crate::relax::Newton;
     use crate::testing::{prepared, problem, token};
 
     const ETHER: u128 = 10_u128.pow(18);
@@ -285,7 +277,7 @@ mod tests {
         FlowSearch {
             problem,
             potentials,
-            alive: &[],
+            is_reachable: &[],
             start: &[],
             scale: bound,
             ceiling: bound,

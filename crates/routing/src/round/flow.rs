@@ -3,12 +3,12 @@
 use super::branch::Relaxed;
 use super::choose;
 use crate::bound::dual_prices::DualPrices;
-use crate::bound::evaluate;
 use crate::problem::Flow;
-use crate::relax::{FlowSearch, Judged, Subproblem};
+use crate::relax::{Evaluated, FlowSearch, Subproblem};
 use crate::tuning::Tuning;
 
 /// The best flow found, others that are nearly as good, and the least bound.
+#[derive(Default)]
 pub(crate) struct Found<'p> {
     pub(crate) flows: Vec<Flow>,
     pub(crate) runners_up: Vec<Vec<Flow>>,
@@ -29,9 +29,9 @@ impl<'p> FlowSearch<'_, 'p> {
         let guess = self.guesses();
         let mut prices = self.start.to_vec();
         let mut least = bound;
-        let mut tightest = (f64::INFINITY, DualPrices::new(0));
+        let mut tightest = (f64::INFINITY, DualPrices::default());
         let mut sub = Subproblem::default();
-        let mut at = Judged { dual_prices: DualPrices::new(0), dual: f64::INFINITY };
+        let mut at = Evaluated { dual_prices: DualPrices::default(), dual: f64::INFINITY };
         for round in 0..Tuning::RELAX_ROUNDS {
             let pools = self.pools_among(&members);
             sub = Subproblem::new(self.problem, &pools, Some(&self.potentials.cap), &mut self.local);
@@ -42,7 +42,8 @@ impl<'p> FlowSearch<'_, 'p> {
             for (token, price) in sub.tokens.iter().zip(&local) {
                 prices[*token as usize] = *price;
             }
-            let (found, dual_prices) = self.bound_at(&sub, &local);
+            let priced = sub.tokens.iter().copied().zip(local.iter().copied());
+            let (found, dual_prices) = self.evaluate_at(self.problem, priced, Tuning::EARNING_LEAST_SHARE * self.scale);
             least = least.min(found.bound);
             if found.bound < tightest.0 {
                 tightest = (found.bound, dual_prices.clone());
@@ -52,7 +53,7 @@ impl<'p> FlowSearch<'_, 'p> {
             for token in fresh.iter().filter(|token| dual_prices.price[**token] > 0.0) {
                 prices[*token] = dual_prices.price[*token];
             }
-            at = Judged { dual_prices, dual: found.bound };
+            at = Evaluated { dual_prices, dual: found.bound };
             if fresh.is_empty() {
                 break;
             }
@@ -61,39 +62,25 @@ impl<'p> FlowSearch<'_, 'p> {
         self.ceiling = self.ceiling.min(least);
         let is_settled = |bound: f64| net > 0.0 && bound - net <= Tuning::SETTLED_GAP * bound;
         let mut branching = Relaxed::new(sub.clone(), relaxed.clone(), at);
-        // The gas of a few pools may explain the whole gap: branching on them is cheaper than choosing a new set of
-        // pools.
+        // Branches if the gas of a few pools may explain the whole gap: that is cheaper than choosing a new set of pools.
         if !is_settled(least) && Tuning::COUNTING_GAS_UNITS * self.problem.gas_price > least - net {
             least = self.branch(&mut branching, net, least);
         }
+        let mut found = Found { bound: least, tightest, tokens: sub.tokens.clone(), ..Found::default() };
         if is_settled(least) {
-            return Found {
-                flows: Vec::new(),
-                runners_up: Vec::new(),
-                bound: least,
-                tightest,
-                relaxed: Some(branching),
-                tokens: sub.tokens,
-            };
+            return Found { relaxed: Some(branching), ..found };
         }
         let dear = self.dearer(&sub, &relaxed);
         let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), path);
-        let Some((fixed, runners_up)) = rounded else {
-            let tokens = sub.tokens;
-            return Found { flows: Vec::new(), runners_up: Vec::new(), bound: least, tightest, relaxed: None, tokens };
-        };
-        let mut dual_prices = DualPrices::new(self.local.len());
-        for (token, price) in sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices)) {
-            dual_prices.set(*token as usize, *price);
+        let Some((fixed, runners_up)) = rounded else { return found };
+        let priced = sub.tokens.iter().zip(&relaxed).chain(fixed.sub.tokens.iter().zip(&fixed.prices));
+        let priced = priced.map(|(token, price)| (*token, *price));
+        let (last, dual_prices) = self.evaluate_at(self.problem, priced, f64::INFINITY);
+        found.bound = found.bound.min(last.bound);
+        if last.bound < found.tightest.0 {
+            found.tightest = (last.bound, dual_prices);
         }
-        dual_prices.fill(self.problem, self.alive, self.start);
-        let last = evaluate::evaluate(self.problem, self.alive, &self.potentials.cap, &dual_prices, f64::INFINITY);
-        least = least.min(last.bound);
-        if last.bound < tightest.0 {
-            tightest = (last.bound, dual_prices.clone());
-        }
-        let relaxed = dear.is_none().then_some(branching);
-        Found { flows: fixed.flows, runners_up, bound: least, tightest, relaxed, tokens: sub.tokens }
+        Found { flows: fixed.flows, runners_up, relaxed: dear.is_none().then_some(branching), ..found }
     }
 
     /// Returns the best flow found over the open pools among a few tokens and the ends, without a bound, and then others
@@ -105,7 +92,8 @@ impl<'p> FlowSearch<'_, 'p> {
         }
         let pools = self.pools_among(&members);
         let sub = Subproblem::new(self.problem, &pools, Some(&self.potentials.cap), &mut self.local);
-        let mut relaxed: Vec<f64> = sub.tokens.iter().map(|token| self.guess(*token)).collect();
+        let guess = self.guesses();
+        let mut relaxed: Vec<f64> = sub.tokens.iter().map(|token| guess(*token)).collect();
         self.relax(&sub, &mut relaxed, false);
         let dear = self.dearer(&sub, &relaxed);
         let rounded = choose::round(self, &sub, &relaxed, dear.as_ref(), incumbent);

@@ -11,7 +11,7 @@ use crate::candidates::plans::{self, Plan};
 use crate::candidates::simple::SimplePlan;
 use crate::candidates::{chunks, walk};
 use crate::exact::candidate::{Candidate, completed};
-use crate::path::{self, Path};
+use crate::path::{Path, PathLimits, best_paths, smallest_paths, whole_paths};
 use crate::plan;
 use crate::prepare::active::ActiveTokens;
 use crate::prepare::index32;
@@ -35,13 +35,13 @@ impl Solver<'_> {
         let mut paths = self.paths();
         if paths.is_empty() || self.potentials.worth[self.problem.source] <= 0.0 {
             if self.problem.active.is_some() {
-                // Through the whole market there may be a route.
+                // Leaves the trade to a search through the whole market, which may find a route.
                 return Err(self.no_route());
             }
-            // A trade worth less than its gas is still answered: search without gas in the potentials.
+            // Searches without gas in the potentials: a trade worth less than its gas is still answered.
             let with_gas = std::mem::replace(&mut self.potentials, Arc::new(Potentials::new(&self.problem, 0.0)));
             paths = self.paths();
-            // If that finds no path either, gas is not the obstacle: no single path takes the amount.
+            // Takes gas for the obstacle only if that finds a path: otherwise no single path takes the amount.
             self.is_below_gas = !paths.is_empty() || with_gas.worth[self.problem.source] <= 0.0;
             if !self.is_below_gas {
                 self.potentials = with_gas;
@@ -54,10 +54,11 @@ impl Solver<'_> {
         Ok(())
     }
 
+    /// Finds the best single paths of a pair.
     fn paths(&self) -> Vec<Path> {
         let is_whole = self.problem.active.is_none();
         let quotes = if is_whole { Tuning::PATH_QUOTES } else { Tuning::FIRST_PATH_QUOTES };
-        path::whole_paths(&self.problem, &self.potentials, Tuning::FIRST_PATHS, quotes)
+        whole_paths(&self.problem, &self.potentials, Tuning::FIRST_PATHS, quotes)
     }
 
     /// Checks that every output can be reached from an input, and that every input leads to an output.
@@ -79,6 +80,7 @@ impl Solver<'_> {
         }
     }
 
+    /// Returns the error that the first output cannot be reached.
     fn no_route(&self) -> SolveError {
         let outputs = self.request.outputs.iter().map(|(token, _)| *token);
         let output = self.problem.terms.weights.first().map_or(0, |(output, _)| *output);
@@ -113,7 +115,8 @@ impl Solver<'_> {
             return;
         }
         let potentials = Potentials::new(problem, 1.0);
-        for path in path::best_paths(problem, &potentials, problem.amount, &Support::default(), Tuning::FIRST_PATHS) {
+        let limits = PathLimits::of_any_value(Tuning::FIRST_PATHS);
+        for path in best_paths(problem, &potentials, problem.amount, &Support::default(), limits) {
             self.offer(best, &path.flows);
         }
     }
@@ -125,8 +128,11 @@ impl Solver<'_> {
         let is_cut = self.problem.active.is_some() && self.problem.is_pair();
         let Some(net) = net_of(best.as_ref()).filter(|_| is_cut) else { return };
         let floor = net + Tuning::MISSED_PATH_GAIN * net.abs();
-        let path = path::better_path(&self.problem, &self.potentials, floor, Tuning::MISSED_PATH_QUOTES);
-        self.offer(best, &path.map_or_else(Vec::new, |path| path.flows));
+        let limits = PathLimits { floor, keep: 1, quotes: Tuning::MISSED_PATH_QUOTES };
+        let (problem, used) = (&self.problem, Support::default());
+        for path in best_paths(problem, &self.potentials, problem.amount, &used, limits) {
+            self.offer(best, &path.flows);
+        }
     }
 
     /// Tries the first plans again in parts, for amounts beyond the market's liquidity; returns whether that is better.
@@ -146,7 +152,7 @@ impl Solver<'_> {
     /// Tries simple plans of a pair, as long as the bound is above the route by more than a share. Searches for them pass
     /// through all tokens, except in the largest markets.
     pub(super) fn offer_simple(&self, bound: f64, share: f64, plans: &[SimplePlan], best: &mut Option<Candidate>) {
-        // If searches were not cut short, the best paths were already tried.
+        // Skips single paths if searches were not cut short: the best ones were already tried.
         let searched = self.problem.active.is_none();
         let is_cut = !searched && self.prepared.pair_count() <= Tuning::WHOLE_PLANS_MOST_PAIRS;
         let whole = is_cut.then(|| Problem { active: None, recorder: None, ..self.problem.clone() });
@@ -159,7 +165,7 @@ impl Solver<'_> {
                 return;
             }
             let least = self.least_of_share(net.unwrap_or(f64::NEG_INFINITY));
-            // A path that is worth too little for a share may still do for a smaller one.
+            // Keeps paths that are worth enough for the smallest share only, if the bound is far.
             let is_far = exceeds(bound, net, Tuning::SMALLEST_SHARES_GAP);
             let least =
                 |share: f64| least(if is_far { Tuning::GRID_SHARES[Tuning::GRID_SHARES.len() - 1] } else { share });
@@ -174,7 +180,8 @@ impl Solver<'_> {
         let Some((tokens, start)) = self.searched_prices() else { return };
         let active = ActiveTokens::only(self.prepared, tokens, self.problem.token_count);
         let problem = Problem { active: Some(Arc::new(active)), recorder: None, ..self.problem.clone() };
-        // Column generation adds tokens that are not active for other searches, and have no worth there.
+        // Computes worths for these tokens: column generation adds tokens that are not active for other searches, and have
+        // no worth there.
         let potentials = Potentials::new(&problem, 1.0);
         let mut search = self.search(&self.problem, &self.potentials, &[], &start, bound);
         let guesses = search.guesses();
@@ -189,7 +196,7 @@ impl Solver<'_> {
     }
 
     /// Returns whether a pool's profit, at prices settled without it, is more than a negligible share of its gas.
-    fn is_apart(&self, pair: u32) -> bool {
+    fn is_out_of_line(&self, pair: u32) -> bool {
         let gas = self.problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * self.problem.gas_price;
         self.prepared.standing().out_of_line(pair as usize) > gas * Tuning::IN_LINE_GAS_SHARE
     }
@@ -198,7 +205,7 @@ impl Solver<'_> {
     /// from that misleads a search.
     pub(super) fn offer_in_line(&self, best: &mut Option<Candidate>) {
         let pairs = 0..index32(self.prepared.pair_count());
-        let closed: Vec<bool> = pairs.map(|pair| !self.problem.is_open(pair) || self.is_apart(pair)).collect();
+        let closed: Vec<bool> = pairs.map(|pair| !self.problem.is_open(pair) || self.is_out_of_line(pair)).collect();
         let problem = Problem { closed, recorder: None, ..self.problem.clone() };
         if problem.open_pools() < self.problem.open_pools() {
             self.split(&problem, best);
@@ -224,17 +231,15 @@ impl Solver<'_> {
 
     /// Tries paths of a pair that hold as little as possible of each token, if nothing else takes the amount.
     pub(super) fn offer_narrowest(&self, best: &mut Option<Candidate>) {
-        for path in path::narrowest_paths(&self.problem, &self.potentials, Tuning::FIRST_PATHS) {
+        for path in smallest_paths(&self.problem, &self.potentials, Tuning::FIRST_PATHS) {
             self.offer(best, &path.flows);
         }
     }
 
     /// Tries the best exact path of a pair that a short search finds.
     pub(super) fn offer_walk(&self, best: &mut Option<Candidate>) {
-        let amounts = self.request.inputs.iter().map(|(_, amount)| *amount);
-        let Some(amount) = amounts.reduce(|sum, amount| sum.saturating_add(amount)) else { return };
-        let floor = best.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
-        let path = walk::best_path(&self.problem, &self.potentials, self.request, amount, floor);
+        let floor = net_of(best.as_ref()).unwrap_or(f64::NEG_INFINITY);
+        let path = walk::best_path(&self.problem, &self.potentials, self.request, self.sold(), floor);
         self.offer(best, &path.unwrap_or_default());
     }
 

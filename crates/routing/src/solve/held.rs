@@ -1,4 +1,4 @@
-//! How much value a route can hold: a cap on what any pool of it takes.
+//! An upper bound on the value that a route can hold at any point, and so on the input of each of its pools.
 
 use super::Solver;
 use crate::problem::Problem;
@@ -13,8 +13,8 @@ impl Solver<'_> {
         held.is_some_and(|held| potentials.tighten(problem, held, |token| standing.price(token)))
     }
 
-    /// Computes the most value, at prices without arbitrage, that a route better than `net` can hold at any point: such
-    /// a route can pay only so much gas, and every pool whose arbitrage it collects costs gas. A pool earns no more
+    /// Computes the most value, at prices without arbitrage, that a route better than `net` can hold at any point: what
+    /// such a route can pay for gas is limited, and every pool whose arbitrage it collects costs gas. A pool earns no more
     /// than it does on the amount that can reach it; so a first bound on the value held narrows the next.
     fn held_value(&self, problem: &Problem<'_>, caps: &[f64], net: f64) -> Option<f64> {
         let standing = self.prepared.standing();
@@ -27,31 +27,31 @@ impl Solver<'_> {
         let slack = (value_in - net * scale).max(0.0);
         let mut held = f64::INFINITY;
         let (mut ratio, mut profits) = (0.0_f64, 0.0);
-        // Pools whose profit pays for their own gas or nearly: with several ends their profits count in full.
-        let mut rich: Vec<(u32, [usize; 2], f64)> = Vec::new();
+        // Lists the pools whose profit pays for their own gas, or nearly; of a basket, their profits count in full.
+        let mut self_paying: Vec<(u32, [usize; 2], f64)> = Vec::new();
         for &pair in standing.earning() {
             let profit = standing.profit(pair as usize);
-            let Some(ends) = problem.is_open(pair).then(|| self.earning_way(problem, pair)).flatten() else {
+            let Some(ends) = problem.is_open(pair).then(|| self.earning_direction(problem, pair)).flatten() else {
                 continue;
             };
             let gas = problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * problem.gas_price * scale;
-            if profit < Tuning::LEAN_GAS_SHARE * gas {
+            if profit < Tuning::SELF_PAYING_GAS_SHARE * gas {
                 ratio = ratio.max(profit / (gas - profit));
             } else if !problem.is_pair() {
                 profits += profit;
             } else {
-                rich.push((pair, ends, gas));
+                self_paying.push((pair, ends, gas));
             }
         }
         for _ in 0..Tuning::HELD_NARROWINGS {
             let (mut free, mut ratio) = (profits, ratio);
-            for (pair, [from, to], gas) in &rich {
+            for (pair, [from, to], gas) in &self_paying {
                 let side = u8::from(self.prepared.graph().ends(*pair)[0] as usize != *from);
                 let Some((_, direction)) = problem.direction(*pair, side) else { continue };
                 let (price_in, price_out) = (standing.price(*from), standing.price(*to));
                 let cap = caps.get(*from).copied().unwrap_or(0.0).min(held / price_in);
                 let profit = direction.most_earned(price_in, price_out, cap, 0.0, 0.0) * Tuning::FAR_OUTWARD;
-                if profit < Tuning::LEAN_GAS_SHARE * gas {
+                if profit < Tuning::SELF_PAYING_GAS_SHARE * gas {
                     ratio = ratio.max(profit / (gas - profit));
                 } else {
                     free += profit;
@@ -60,7 +60,7 @@ impl Solver<'_> {
             let next = (value_in + free + (slack + free) * ratio) * Tuning::FAR_OUTWARD;
             let settled = next > held * Tuning::HELD_SETTLED_SHARE;
             held = held.min(next);
-            if settled || rich.is_empty() {
+            if settled || self_paying.is_empty() {
                 break;
             }
         }
@@ -68,7 +68,7 @@ impl Solver<'_> {
     }
 
     /// Returns the direction in which a pair earns at prices without arbitrage, if a route may use it.
-    fn earning_way(&self, problem: &Problem<'_>, pair: u32) -> Option<[usize; 2]> {
+    fn earning_direction(&self, problem: &Problem<'_>, pair: u32) -> Option<[usize; 2]> {
         let standing = self.prepared.standing();
         let ends = self.prepared.graph().ends(pair);
         let side = (0_u8..2).find(|side| {
@@ -77,6 +77,6 @@ impl Solver<'_> {
             standing.price(from) < rate * standing.price(to)
         })?;
         let [from, to] = [usize::from(side), 1 - usize::from(side)].map(|at| ends[at] as usize);
-        problem.open_ways(ends)[usize::from(side)].then_some([from, to])
+        problem.open_directions(ends)[usize::from(side)].then_some([from, to])
     }
 }

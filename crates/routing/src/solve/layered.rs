@@ -8,7 +8,7 @@ use crate::tuning::Tuning;
 /// A bound that is still to be computed: everything that it needs, as of when the solver decided to compute it.
 pub(super) struct LayeredTask<'p> {
     pub(super) problem: Problem<'p>,
-    pub(super) alive: Vec<bool>,
+    pub(super) is_reachable: Vec<bool>,
     pub(super) caps: Vec<f64>,
     pub(super) price: Vec<f64>,
     /// The first tokens to have prices of their own.
@@ -22,20 +22,20 @@ pub(super) struct LayeredTask<'p> {
 impl LayeredTask<'_> {
     /// Computes the bound.
     pub(super) fn run(self) -> f64 {
-        bound(&self.problem, &self.alive, &self.caps, &self.price, &self.tokens, [self.net, self.bound])
+        bound(&self.problem, &self.is_reachable, &self.caps, &self.price, &self.tokens, [self.net, self.bound])
     }
 }
 
 /// Computes the least bound of a pair by remaining pools, starting from some tokens and their prices.
 pub(super) fn bound(
     problem: &Problem<'_>,
-    alive: &[bool],
+    is_reachable: &[bool],
     caps: &[f64],
     price: &[f64],
     tokens: &[u32],
     [net, bound]: [f64; 2],
 ) -> f64 {
-    let layers = Layers::new(problem, alive, caps);
+    let layers = Layers::new(problem, is_reachable, caps);
     LayerSearch::new(layers, bound.max(problem.gas_price), net).bound(tokens, price).min(bound)
 }
 

@@ -26,10 +26,9 @@ use crate::candidates::simple::SimplePlan;
 use crate::candidates::walk;
 use crate::exact::candidate::Candidate;
 use crate::exact::valuation;
-use crate::path;
+use crate::path::{PathLimits, best_paths};
 use crate::plan;
 use crate::prepare::active::{ActiveTokens, is_large};
-use crate::prepare::index32;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
@@ -66,13 +65,14 @@ pub fn explain(prepared: &Prepared, request: &Request) -> Result<(Solution, Opti
     Ok((solution, witness))
 }
 
+/// Solves a request, and records the prices of bounds if a recorder is given.
 fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>) -> Result<Solution, SolveError> {
     let _busy = Busy::this_thread();
     let mut problem = Problem { recorder, ..Problem::new(prepared, request)? };
     if problem.is_pair() && problem.source == problem.target {
         return convert_only(prepared, request);
     }
-    // First through the core of the market; if that finds no route, through the whole market.
+    // Searches first through the core of the market; if that finds no route, through the whole market.
     problem.active =
         ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops, problem.token_count).map(Arc::new);
     if problem.active.is_some() {
@@ -100,11 +100,12 @@ fn convert_only(prepared: &Prepared, request: &Request) -> Result<Solution, Solv
     Ok(Solution { route, certificate, pools_visited: 1 })
 }
 
+/// The state of one solve.
 struct Solver<'a> {
     prepared: &'a Prepared,
     request: &'a Request,
     problem: Problem<'a>,
-    /// What tokens can hold and be worth over all open pools.
+    /// Caps and worths of all tokens, over all open pools.
     potentials: Arc<Potentials>,
     /// Whether a pair is worth less than its gas.
     is_below_gas: bool,
@@ -118,6 +119,7 @@ struct Solver<'a> {
     searched: RefCell<Vec<(u32, f64)>>,
 }
 
+/// Returns the route that is worth more; of equals the first.
 fn better_of(one: Option<Candidate>, other: Option<Candidate>) -> Option<Candidate> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if other.net > one.net { other } else { one }),
@@ -125,6 +127,7 @@ fn better_of(one: Option<Candidate>, other: Option<Candidate>) -> Option<Candida
     }
 }
 
+/// Returns the value of a route net of gas.
 fn net_of(best: Option<&Candidate>) -> Option<f64> {
     best.map(|found| found.net)
 }
@@ -149,6 +152,7 @@ struct Tightest {
 }
 
 impl<'a> Solver<'a> {
+    /// Prepares the solve of a problem, of which potentials are computed first.
     fn new(prepared: &'a Prepared, request: &'a Request, problem: Problem<'a>) -> Self {
         let potentials = Arc::new(Potentials::new(&problem, 1.0));
         Self {
@@ -164,6 +168,7 @@ impl<'a> Solver<'a> {
         }
     }
 
+    /// Runs all stages.
     fn solve(mut self) -> Result<Solution, SolveError> {
         let mut best: Option<Candidate> = None;
         self.first(true, &mut best)?;
@@ -204,13 +209,13 @@ impl<'a> Solver<'a> {
     }
 
     /// Narrows the bound, and tries other ways to find a route, unless the narrowed bound says that there is none much
-    /// better. Does both at once if a thread is free: what is then found for nothing is dropped, so that the answer is
+    /// better. Does both at once if a thread is free, and then drops what the bound makes useless, so that the answer is
     /// the same.
     fn narrow_and_try_others(&self, task: LayeredTask<'a>, bound: f64, best: &mut Option<Candidate>) -> f64 {
-        let (net, twin, mut tried) = (net_of(best.as_ref()), self.twin(), best.clone());
+        let (net, copy, mut tried) = (net_of(best.as_ref()), self.for_another_thread(), best.clone());
         let others = move || {
-            twin.try_others(bound, &mut tried);
-            (tried, twin.exceeded_gas.get())
+            copy.try_others(bound, &mut tried);
+            (tried, copy.exceeded_gas.get())
         };
         let (narrowed, tried) = if let Some(helper) = Helper::free() {
             let (tried, narrowed) = helper.both(others, || task.run());
@@ -256,7 +261,8 @@ impl<'a> Solver<'a> {
             let before = net_of(best.as_ref());
             let is_far = best.as_ref().is_none_or(|found| self.is_off(bound, found, far));
             let problem = Problem { hops, recorder: None, ..self.problem.clone() };
-            let mut fewer = Self { potentials: Arc::new(Potentials::new(&problem, 1.0)), problem, ..self.twin() };
+            let mut fewer =
+                Self { potentials: Arc::new(Potentials::new(&problem, 1.0)), problem, ..self.for_another_thread() };
             if fewer.first(is_far, best).is_ok() && (is_far || net_of(best.as_ref()) > before) {
                 fewer.split_all(best);
             }
@@ -267,7 +273,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Returns the same solver for another thread. It records nothing.
-    fn twin(&self) -> Self {
+    fn for_another_thread(&self) -> Self {
         Self {
             prepared: self.prepared,
             request: self.request,
@@ -375,6 +381,7 @@ impl<'a> Solver<'a> {
         self.problem.terms.supplied_value(&self.potentials.worth)
     }
 
+    /// Returns why there is no route.
     fn why_nothing(&self) -> SolveError {
         let terms = &self.problem.terms;
         let arrives = |(token, amount): &(u32, f64)| {
@@ -384,14 +391,14 @@ impl<'a> Solver<'a> {
             arrives.fold(0.0, f64::max)
         };
         let value = self.supplied_value();
-        // At the best rates fewer than two atomic units would arrive.
+        // Checks whether fewer than two atomic units would arrive at the best rates.
         let dust = terms.weights.iter().any(|(_, weight)| weight * value < 2.0)
             || terms.supplies.iter().any(|supply| arrives(supply) < 2.0);
-        // Or rounding is the obstacle: a larger amount would go through.
+        // Checks whether rounding is the obstacle: a larger amount would go through.
         let goes = |times: f64| {
             let amount = self.problem.amount * times;
-            let paths = path::best_paths(&self.problem, &self.potentials, amount, &Support::default(), 1);
-            !paths.is_empty()
+            let limits = PathLimits::of_any_value(1);
+            !best_paths(&self.problem, &self.potentials, amount, &Support::default(), limits).is_empty()
         };
         if self.problem.is_pair() && self.part_goes() {
             SolveError::InsufficientLiquidity
@@ -404,18 +411,22 @@ impl<'a> Solver<'a> {
 
     /// Returns whether a part of a pair's amount can be sold in integers: then the market cannot take the rest.
     fn part_goes(&self) -> bool {
-        let amounts = self.request.inputs.iter().map(|(_, amount)| *amount);
-        let whole = amounts.reduce(|sum, amount| sum.saturating_add(amount)).unwrap_or_default();
         let less = |amount: &U256| Some(*amount / U256::from(Tuning::PART)).filter(|part| !part.is_zero());
-        std::iter::successors(less(&whole), less).any(|part| {
+        std::iter::successors(less(&self.sold()), less).any(|part| {
             walk::best_path(&self.problem, &self.potentials, self.request, part, f64::NEG_INFINITY).is_some()
         })
     }
 
+    /// Returns the amount of a pair's input. Ether and wrapped ether are one input.
+    fn sold(&self) -> U256 {
+        self.request.inputs.iter().fold(U256::ZERO, |sum, (_, amount)| sum.saturating_add(*amount))
+    }
+
+    /// Builds the certificate of a route, given a bound on the problem's value.
     fn certificate(&self, bound: f64, found: &Candidate) -> Result<Certificate, Uncertified> {
         let gross = valuation::gross_value_wei(self.prepared, self.request, &found.route);
         let gross = gross.ok_or(Uncertified::NoReferencePrice)?;
-        // What integer rounding left above the shares has value for the taker: it counts on both sides.
+        // Counts on both sides what integer rounding left above the shares: it has value for the taker.
         let surplus = found.gross - found.gas - found.net;
         let (covered, all) = (self.problem.open_pools(), self.prepared.pool_count());
         let excluded = Excluded { filtered: all.saturating_sub(covered), max_hops: self.request.max_hops };
@@ -424,15 +435,9 @@ impl<'a> Solver<'a> {
 
     /// Counts the open pools between tokens from which an output can be reached.
     fn visited(&self) -> u32 {
-        let worth = &self.potentials.worth;
-        let mut is_visited = vec![false; self.prepared.market().pools().len()];
-        for token in (0..worth.len()).filter(|token| worth[*token] > 0.0) {
-            // Sees each pair from the token with the higher number: hubs have low numbers, and thousands of arrows.
-            let leads_on = self.problem.neighbours(token).filter(|(to, _)| *to < token && worth[*to] > 0.0);
-            for (_, arrow) in leads_on.filter(|(_, arrow)| self.problem.is_open(arrow.pair)) {
-                is_visited[self.prepared.pairs().get(arrow.pair).pool.index()] = true;
-            }
-        }
-        index32(is_visited.into_iter().filter(|is_visited| *is_visited).count())
+        let (worth, graph) = (&self.potentials.worth, self.prepared.graph());
+        let leads_on = |token: u32| worth.get(token as usize).is_some_and(|worth| *worth > 0.0);
+        let is_visited = |pair: u32| self.problem.is_open(pair) && graph.ends(pair).into_iter().all(leads_on);
+        self.prepared.pairs().count_pools(is_visited)
     }
 }

@@ -1,9 +1,9 @@
 //! Runs flows as exact routes within the limits of a transaction, and keeps the best.
 
-use super::Solver;
+use super::{Solver, net_of};
 use crate::MAX_ROUTE_GAS_UNITS;
 use crate::exact::candidate::{Candidate, best_run, completed, with_leftovers};
-use crate::exact::mend::shift;
+use crate::exact::repair::shift;
 use crate::plan;
 use crate::prepare::active::is_large;
 use crate::problem::support::longest_path;
@@ -19,7 +19,7 @@ impl Solver<'_> {
         }
         let spare = self.flows_of(best.as_ref());
         let whole = completed(&self.problem, flows, &spare);
-        // What is left may flow on over more pools than a path may have.
+        // Checks paths again: what is left may flow on over more pools than a path may have.
         let is_allowed = |whole: &[Flow]| longest_path(whole) <= self.problem.hops;
         if (whole.len() > flows.len() && !is_allowed(&whole)) || self.offer_kept(best, &whole, None) {
             return;
@@ -52,22 +52,21 @@ impl Solver<'_> {
         let gas_price = Tuning::NOMINAL_SWAP_SHARE * bound.max(0.0) / Tuning::SWAP_GAS_UNITS;
         let dearer = gas_price - self.problem.gas_price;
         let is_open = best.as_ref().is_none_or(|found| self.is_off(bound, found, Tuning::NOMINAL_GAP));
-        // A route that used too much gas asks for a higher price than this: see `save_gas`.
+        // Leaves a route that used too much gas to `save_gas`: it asks for a higher price than this.
         let is_left_to_others = is_large(self.prepared) && self.exceeded_gas.get();
         if !is_open || dearer <= 0.0 || is_left_to_others {
             return;
         }
         let problem = Problem { gas_price, recorder: None, ..self.problem.clone() };
-        // Values the incumbent at that gas price too, or else the split would count as close already. What is found
-        // keeps the value at that price.
+        // Values the incumbent at that gas price too, or else the split would count as close already. The route found keeps
+        // its value at that price.
         let mut found = best.clone().map(|known| {
             #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
             let net = known.net - dearer * known.route.gas_units() as f64;
             Candidate { net, ..known }
         });
         self.split_again(&problem, bound, &mut found);
-        let net = |found: &Option<Candidate>| found.as_ref().map_or(f64::NEG_INFINITY, |found| found.net);
-        if net(&found) > net(best) {
+        if net_of(found.as_ref()) > net_of(best.as_ref()) {
             *best = found;
         }
     }
@@ -82,7 +81,7 @@ impl Solver<'_> {
             (stop > Tuning::TICK_STOP_SHARE * flow.amount_in).then_some((stop, *flow))
         };
         let mut stops: Vec<(f64, Flow)> = flows.iter().filter_map(stop).collect();
-        // Nearest first: these lose the least.
+        // Tries the nearest stops first: these lose the least.
         let kept = |(stop, flow): &(f64, Flow)| stop / flow.amount_in;
         stops.sort_by(|a, b| kept(b).total_cmp(&kept(a)).then(a.1.pair.cmp(&b.1.pair)));
         for (stop, flow) in stops.into_iter().take(Tuning::TICK_STOPS) {

@@ -14,12 +14,12 @@ use crate::tuning::Tuning;
 type Searched = (Option<Candidate>, bool);
 
 /// The search that is likely to be next.
-struct Ahead {
+struct NextSearch {
     /// The assumed cost of the most gas that a route may use, as a share of the trade.
     share: f64,
-    /// What it starts from.
+    /// The route that it starts from.
     from: Option<Candidate>,
-    /// What it found, if a thread was free for it.
+    /// Its result, if a thread was free for it.
     found: Option<Searched>,
 }
 
@@ -51,8 +51,8 @@ impl Solver<'_> {
     /// Finds about the lowest price of gas at which routes stay within the limit, and returns the best route on the way
     /// there, at first `best`: a higher price leaves gas unused.
     ///
-    /// The search that is likely to be next starts from the same route, so that a free thread may run it already. What it
-    /// finds for nothing is dropped.
+    /// The search that is likely to be next starts from the same route, so that a free thread may run it already. Its
+    /// result is dropped if another search is next.
     fn save_near_gas(&self, bound: f64, mut best: Option<Candidate>) -> Option<Candidate> {
         let search = |solver: &Self, share: f64, mut best: Option<Candidate>| {
             let near = Problem { gas_spread: GasSpread::Near, ..dearer(&solver.problem, bound, share) };
@@ -61,21 +61,21 @@ impl Solver<'_> {
             });
             (best, is_within)
         };
-        let mut ahead: Option<Ahead> = None;
+        let mut expected: Option<NextSearch> = None;
         let mut is_within = |share: f64, likely: Option<f64>| {
-            let (found, is_within) = match ahead.take().filter(|ahead| ahead.share.total_cmp(&share).is_eq()) {
-                Some(Ahead { found: Some(found), .. }) => found,
-                Some(Ahead { from, .. }) => search(self, share, from),
+            let (found, is_within) = match expected.take().filter(|next| next.share.total_cmp(&share).is_eq()) {
+                Some(NextSearch { found: Some(found), .. }) => found,
+                Some(NextSearch { from, .. }) => search(self, share, from),
                 None => {
                     let (here, from) = (best.clone(), best.clone());
                     let helper = likely.and_then(|likely| Some((likely, Helper::free()?)));
                     let (next, found) = if let Some((likely, helper)) = helper {
-                        let (twin, there) = (self.twin(), best.clone());
-                        helper.both(move || search(&twin, likely, there), || search(self, share, here))
+                        let (copy, there) = (self.for_another_thread(), best.clone());
+                        helper.both(move || search(&copy, likely, there), || search(self, share, here))
                     } else {
                         (None, search(self, share, here))
                     };
-                    ahead = likely.map(|share| Ahead { share, from, found: next });
+                    expected = likely.map(|share| NextSearch { share, from, found: next });
                     found
                 }
             };
@@ -88,7 +88,7 @@ impl Solver<'_> {
             let (mut low, mut high) = (shares[at - 1], shares[at]);
             for left in (0..Tuning::NEAR_GAS_HALVINGS).rev() {
                 let middle = (low * high).sqrt();
-                // Mostly the lower half is next.
+                // Expects the lower half next, as it mostly is.
                 let likely = (left > 0).then(|| (low * middle).sqrt());
                 *if is_within(middle, likely) { &mut high } else { &mut low } = middle;
             }

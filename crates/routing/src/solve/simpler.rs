@@ -23,17 +23,17 @@ impl Solver<'_> {
                 let leaving = flows.iter().filter(|other| other.from == flow.from);
                 flow.amount_in / leaving.map(|other| other.amount_in).sum::<f64>()
             };
-            // A step that takes all of a token is on the only way.
+            // Keeps steps that take all of a token: they are on the only path from there.
             let is_split = |flow: &&Flow| share(flow) < 1.0 && !refused.contains(&flow.pair);
             let smallest = flows.iter().filter(is_split).min_by(|a, b| share(a).total_cmp(&share(b)));
             let Some(flow) = smallest else { return };
             let ends = [self.problem.source, self.problem.target].map(index32);
             let fewer = without(&flows, flow.pair, ends);
-            // Where paths of allowed length meet, removing a part of them may leave a longer one.
+            // Checks paths again: where some of allowed length meet, removing a part of them may leave a longer one.
             let is_allowed = longest_path(&fewer) <= self.problem.hops;
             let simpler = is_allowed.then(|| best_run(&self.problem, self.request, &fewer, None)).flatten();
             let is_shorter = |simpler: &Candidate| simpler.route.steps.len() < found.route.steps.len();
-            // Other pools take what the step took, and may cross more ticks for it.
+            // Checks gas again: other pools take what the step took, and may cross more ticks for it.
             let is_within_gas = |simpler: &Candidate| simpler.route.gas_units() <= MAX_ROUTE_GAS_UNITS;
             let is_good = |simpler: &Candidate| simpler.net >= least && is_shorter(simpler) && is_within_gas(simpler);
             match simpler.filter(is_good) {

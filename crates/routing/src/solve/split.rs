@@ -2,8 +2,8 @@
 
 use super::layered::{self, LayeredTask};
 use super::{Solver, Tightest};
+use crate::bound::counting::{self, Limits};
 use crate::bound::dual_prices::DualPrices;
-use crate::bound::few::{self, Worth};
 use crate::bound::{evaluate, passing};
 use crate::exact::candidate::Candidate;
 use crate::plan;
@@ -19,13 +19,13 @@ use crate::tuning::Tuning;
 pub(super) struct Split<'p> {
     bound: f64,
     potentials: Potentials,
-    /// What can narrow the bound further.
+    /// State from which the bound can be narrowed further; `None` if the split ended before its search.
     rest: Option<Rest<'p>>,
 }
 
-/// The state of a flow search when it ended, and what it found about bounds.
+/// The state of a flow search when it ended, and its bounds.
 pub(super) struct Rest<'p> {
-    alive: Vec<bool>,
+    is_reachable: Vec<bool>,
     start: Vec<f64>,
     newton: Newton,
     tightest: (f64, DualPrices),
@@ -55,53 +55,43 @@ impl<'a> Solver<'a> {
         let problem = &self.problem;
         let mut potentials = Potentials::new(problem, 0.0);
         self.note(problem, &potentials);
-        let alive = reachable(problem);
+        let is_reachable = reachable(problem);
         let Some(found) = best else { return potentials.bound(problem) };
         self.tighten(problem, &mut potentials, found.net);
         let mut bound = potentials.bound(problem);
         let incumbent = self.flows_of(best);
         let caps = &potentials.cap;
-        // Prices along the incumbent account for the gas of every pool on it; prices without arbitrage, for stale pools.
-        let price_sets = [few::path_prices(problem, &alive, &incumbent), few::standing_prices(problem, &alive)];
+        // Takes prices along the incumbent, which account for the gas of every pool on it, and prices without arbitrage, which
+        // account for stale pools.
+        let price_sets = [
+            counting::path_prices(problem, &is_reachable, &incumbent),
+            counting::standing_prices(problem, &is_reachable),
+        ];
         let price_sets: Vec<DualPrices> = price_sets.into_iter().flatten().collect();
-        let evaluated = |dual_prices| evaluate::evaluate(problem, &alive, caps, dual_prices, f64::INFINITY).bound;
-        let least = price_sets
-            .iter()
-            .map(|dual_prices| (evaluated(dual_prices), dual_prices))
-            .min_by(|a, b| a.0.total_cmp(&b.0));
-        let worth = if let Some((evaluated, dual_prices)) = least {
-            bound = bound.min(evaluated);
-            Worth {
-                quotes: Tuning::COUNTING_QUOTES_BELOW_GAS,
-                ..Worth::of_dual_prices(problem, evaluated, dual_prices, caps)
-            }
-        } else {
-            let gas_left_out = potentials.gas_left_out();
-            Worth {
-                unit: &potentials.worth,
-                spare: 0.0,
-                gas_left_out,
-                cap: caps,
-                quotes: Tuning::COUNTING_QUOTES_BELOW_GAS,
-            }
-        };
-        let few = few::bound(problem, worth, &alive, &price_sets, found.net);
-        few.map_or(bound, |few| few.min(bound))
+        let duals = price_sets.iter().map(|dual_prices| {
+            (evaluate::evaluate(problem, &is_reachable, caps, dual_prices, f64::INFINITY).bound, dual_prices)
+        });
+        let Some((dual, dual_prices)) = duals.min_by(|a, b| a.0.total_cmp(&b.0)) else { return bound };
+        bound = bound.min(dual);
+        let quotes = Tuning::COUNTING_QUOTES_BELOW_GAS;
+        let limits = Limits::of_dual_prices(problem, dual, dual_prices, caps, quotes);
+        let counted = counting::bound(problem, limits, &is_reachable, &price_sets, found.net);
+        counted.map_or(bound, |counted| counted.min(bound))
     }
 
-    /// Prepares a search for a flow of about such a value, from prices close to its own.
+    /// Prepares a search for a flow of about `value`, from prices close to its own.
     pub(super) fn search<'s, 'p>(
         &self,
         problem: &'s Problem<'p>,
         potentials: &'s Potentials,
-        alive: &'s [bool],
+        is_reachable: &'s [bool],
         start: &'s [f64],
         value: f64,
     ) -> FlowSearch<'s, 'p> {
         FlowSearch {
             problem,
             potentials,
-            alive,
+            is_reachable,
             start,
             scale: value.max(problem.gas_price),
             ceiling: f64::INFINITY,
@@ -141,7 +131,7 @@ impl<'a> Solver<'a> {
             return self.split(&all, best);
         }
         let net = best.as_ref().map_or(0.0, |found| found.net);
-        // If all tokens are active, the potentials of a pair are a bound by themselves.
+        // Takes the potentials of a pair as a bound if all tokens are active.
         let first = if is_pair && problem.active.is_none() { potentials.bound(problem) } else { f64::INFINITY };
         if self.is_close(first, best) {
             self.note(problem, &potentials);
@@ -149,27 +139,27 @@ impl<'a> Solver<'a> {
             return Split { bound: first, potentials, rest: None };
         }
         self.tighten(problem, &mut potentials, net);
-        // With several ends, a token may be reachable only through pools that a search excludes: it needs a price for
-        // these pools to be evaluated.
-        let alive = reachable(if is_pair { problem } else { &self.problem });
+        // Prices all tokens of a basket: one may be reachable only through pools that a search excludes, and these pools are
+        // evaluated too.
+        let is_reachable = reachable(if is_pair { problem } else { &self.problem });
         let mut bound = first;
-        let mut judged = None;
-        // The potentials of a pair bound it as tightly as the dual at their prices, unless stale pools distort them. In a
-        // large market the first round of the search costs no more than the dual at start prices, and bounds better.
+        let mut evaluated = None;
+        // Evaluates the dual at start prices if stale pools may distort the potentials, which otherwise bound a pair as
+        // tightly. Not in a large market, where the first round of the search costs no more, and bounds better.
         let is_in_doubt = !first.is_finite() || first - net > Tuning::DISTRUST_GAP * first.abs();
         if is_in_doubt && (!is_pair || problem.active.is_none()) {
             let start = potentials.start_prices(problem);
-            bound = bound.min(Self::judge_start(problem, &potentials.cap, &alive, &start, net));
+            bound = bound.min(Self::evaluate_start(problem, &potentials.cap, &is_reachable, &start, net));
             if self.is_close(bound, best) {
                 return Split { bound, potentials, rest: None };
             }
-            judged = Some(start);
+            evaluated = Some(start);
         }
         let settled = self.settled_guesses(problem, &potentials);
-        let start = settled.or(judged).unwrap_or_else(|| potentials.start_prices(problem));
+        let start = settled.or(evaluated).unwrap_or_else(|| potentials.start_prices(problem));
         let value = if is_pair && !bound.is_finite() { potentials.bound(problem) } else { bound };
         let incumbent = self.flows_of(best.as_ref());
-        let mut search = self.search(problem, &potentials, &alive, &start, self.scale(value));
+        let mut search = self.search(problem, &potentials, &is_reachable, &start, self.scale(value));
         let found = search.run(&incumbent, net, bound);
         let newton = search.newton;
         self.offer(best, &found.flows);
@@ -177,7 +167,7 @@ impl<'a> Solver<'a> {
             found.runners_up.iter().for_each(|flows| self.offer(best, flows));
         }
         let Found { bound, tightest, relaxed, tokens, .. } = found;
-        Split { bound, potentials, rest: Some(Rest { newton, tightest, relaxed, tokens, alive, start }) }
+        Split { bound, potentials, rest: Some(Rest { newton, tightest, relaxed, tokens, is_reachable, start }) }
     }
 
     /// Searches for a better flow over a problem with another gas price. In a large market only among the tokens that the
@@ -212,22 +202,21 @@ impl<'a> Solver<'a> {
 
     /// Evaluates the dual at start prices; of a pair also at prices without arbitrage, if the first is far from `net`.
     /// Returns the lesser.
-    fn judge_start(problem: &Problem<'_>, caps: &[f64], alive: &[bool], start: &[f64], net: f64) -> f64 {
+    fn evaluate_start(problem: &Problem<'_>, caps: &[f64], is_reachable: &[bool], start: &[f64], net: f64) -> f64 {
         let is_pair = problem.is_pair();
-        let mut dual_prices = DualPrices::new(start.len());
-        if is_pair {
-            let priced = start.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0);
-            priced.for_each(|(token, price)| dual_prices.set(token, *price));
+        let dual_prices = if is_pair {
+            DualPrices::of_all(problem, is_reachable, start)
         } else {
-            problem.terms.ends().into_iter().for_each(|end| dual_prices.set(end, start[end]));
-        }
-        dual_prices.fill(problem, alive, start);
-        let dual =
-            |dual_prices: &DualPrices| evaluate::evaluate(problem, alive, caps, dual_prices, f64::INFINITY).bound;
-        let judged = dual(&dual_prices);
-        let is_far = is_pair && judged - net > Tuning::DISTRUST_GAP * judged.abs();
-        let standing = is_far.then(|| few::standing_prices(problem, alive)).flatten();
-        standing.map_or(judged, |standing| judged.min(dual(&standing)))
+            let ends = problem.terms.ends().into_iter().map(|end| (end, start[end]));
+            DualPrices::of(problem, is_reachable, ends, start)
+        };
+        let dual = |dual_prices: &DualPrices| {
+            evaluate::evaluate(problem, is_reachable, caps, dual_prices, f64::INFINITY).bound
+        };
+        let evaluated = dual(&dual_prices);
+        let is_far = is_pair && evaluated - net > Tuning::DISTRUST_GAP * evaluated.abs();
+        let standing = is_far.then(|| counting::standing_prices(problem, is_reachable)).flatten();
+        standing.map_or(evaluated, |standing| evaluated.min(dual(&standing)))
     }
 
     /// Narrows the bound of a split, if it is not close to the incumbent. In a large market the last part of that, which
@@ -236,50 +225,51 @@ impl<'a> Solver<'a> {
         let problem = &self.problem;
         let (mut bound, known) = (split.bound, best.map_or(0.0, |found| found.net));
         let Split { potentials, rest: Some(rest), .. } = split else { return (bound, None) };
-        let Rest { alive, start, newton, tightest: (dual, dual_prices), relaxed, .. } = rest;
+        let Rest { is_reachable, start, newton, tightest: (dual, dual_prices), relaxed, .. } = rest;
         let caps = &potentials.cap;
         let mut earning = Vec::new();
         if dual.is_finite() && bound - known > Tuning::CLOSE_GAP * bound.abs() {
-            earning = evaluate::evaluate(problem, &alive, caps, &dual_prices, 0.0).earning;
-            let passing = passing::passing(problem, &alive, caps, &dual_prices.price, &earning);
+            earning = evaluate::evaluate(problem, &is_reachable, caps, &dual_prices, 0.0).earning;
+            let passing = passing::passing(problem, &is_reachable, caps, &dual_prices.price, &earning);
             bound = bound.min(dual - passing);
         }
         let is_pair = problem.is_pair();
         let is_off = |bound: f64, gap: f64| is_pair && dual.is_finite() && bound - known > gap * bound.abs();
-        // Counting pools and branching close a gap of the gas of a few pools better; if more is open, prices disagree.
+        // Leaves a gap of the gas of a few pools to counting and branching, which close it better; if more is open, prices
+        // disagree.
         let is_by_gas = |bound: f64| Tuning::COUNTING_GAS_UNITS * problem.gas_price > bound - known;
         let large = is_large(self.prepared);
         let [gap, gap_by_gas] = if large { [Tuning::LAYERED_GAP_OF_LARGE; 2] } else { Tuning::LAYERED_GAPS };
         let incumbent = self.flows_of(best);
         let layered = |bound| {
             let tokens = layered::tokens_of(&incumbent);
-            layered::bound(problem, &alive, caps, &dual_prices.price, &tokens, [known, bound])
+            layered::bound(problem, &is_reachable, caps, &dual_prices.price, &tokens, [known, bound])
         };
-        let is_apart = is_off(bound, gap) && !is_by_gas(bound);
+        let do_prices_disagree = is_off(bound, gap) && !is_by_gas(bound);
         match relaxed {
-            _ if is_apart && !large => bound = layered(bound),
-            Some(mut relaxed) if !is_apart => {
-                let search = self.search(problem, &potentials, &alive, &start, self.scale(bound));
+            _ if do_prices_disagree && !large => bound = layered(bound),
+            Some(mut relaxed) if !do_prices_disagree => {
+                let search = self.search(problem, &potentials, &is_reachable, &start, self.scale(bound));
                 bound = FlowSearch { max_pools: 0, newton, ..search }.branch(&mut relaxed, known, bound);
             }
             _ => {}
         }
         if is_off(bound, Tuning::UNCLEAR_GAPS[usize::from(large)]) && is_by_gas(bound) {
-            let worth = Worth::of_dual_prices(problem, dual, &dual_prices, caps);
-            let price_sets = [Some(dual_prices.clone()), few::path_prices(problem, &alive, &incumbent)];
+            let limits = Limits::of_dual_prices(problem, dual, &dual_prices, caps, Tuning::COUNTING_QUOTES);
+            let price_sets = [Some(dual_prices.clone()), counting::path_prices(problem, &is_reachable, &incumbent)];
             let price_sets: Vec<DualPrices> = price_sets.into_iter().flatten().collect();
-            let few = few::bound(problem, worth, &alive, &price_sets, known);
-            bound = few.map_or(bound, |few| few.min(bound));
+            let counted = counting::bound(problem, limits, &is_reachable, &price_sets, known);
+            bound = counted.map_or(bound, |counted| counted.min(bound));
         }
         let is_still_off = !problem.is_small(bound) && is_off(bound, gap_by_gas);
-        if large && (is_apart || is_still_off) {
+        if large && (do_prices_disagree || is_still_off) {
             let tokens = layered::first_tokens(problem, &incumbent, earning);
             let (caps, price) = (potentials.cap, dual_prices.price);
             let problem = Problem { recorder: None, ..problem.clone() };
-            let task = LayeredTask { problem, alive, caps, price, tokens, net: known, bound };
+            let task = LayeredTask { problem, is_reachable, caps, price, tokens, net: known, bound };
             return (bound, Some(task));
         }
-        (if !is_apart && is_still_off { layered(bound) } else { bound }, None)
+        (if !do_prices_disagree && is_still_off { layered(bound) } else { bound }, None)
     }
 
     /// Returns guesses at the prices of a pair's tokens: those without arbitrage between the ends, because potentials
@@ -303,18 +293,15 @@ impl<'a> Solver<'a> {
         if problem.recorder.is_none() {
             return;
         }
-        let alive = reachable(problem);
+        let is_reachable = reachable(problem);
         let start = potentials.start_prices(problem);
         for guess in [&start, &potentials.worth] {
-            let mut dual_prices = DualPrices::new(guess.len());
-            for (token, price) in guess.iter().enumerate().filter(|(token, price)| alive[*token] && **price > 0.0) {
-                dual_prices.set(token, *price);
-            }
-            dual_prices.fill(problem, &alive, guess);
-            evaluate::evaluate(problem, &alive, &potentials.cap, &dual_prices, f64::INFINITY);
+            let dual_prices = DualPrices::of_all(problem, &is_reachable, guess);
+            evaluate::evaluate(problem, &is_reachable, &potentials.cap, &dual_prices, f64::INFINITY);
         }
     }
 
+    /// Returns whether a bound leaves nothing to be found.
     fn is_close(&self, bound: f64, best: &Option<Candidate>) -> bool {
         bound.is_finite() && best.as_ref().is_some_and(|found| bound - found.net <= Tuning::CLOSE_GAP * bound.abs())
     }

@@ -15,7 +15,7 @@ pub(crate) fn shift(
     offered: f64,
     at_most: Option<f64>,
 ) -> Option<()> {
-    let keep = at_most.map_or(0.0, |most| (most * Tuning::CAPACITY_FILLED).min(offered * 0.999));
+    let keep = at_most.map_or(0.0, |most| (most * Tuning::CAPACITY_FILLED).min(offered * Tuning::OFFERED_AGAIN_SHARE));
     let scale = offered / refused.amount_in;
     let others: f64 =
         flows.iter().filter(|f| f.from == refused.from && f.pair != refused.pair).map(|f| f.amount_in).sum();
@@ -34,7 +34,7 @@ pub(crate) fn shift(
 }
 
 /// Reduces what flows bring to a token to a share. The amount that they no longer take goes to the other flows out of
-/// the tokens that they come from. If there are none, less is sent to those tokens in turn, over at most so many pools.
+/// the tokens that they come from. If there are none, less is sent to those tokens in turn, over at most `pools`.
 fn hold_back(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u32, share: f64, pools: usize) -> Option<()> {
     let is_supplied = problem.terms.supplies.iter().any(|(input, _)| *input == token);
     if is_supplied || pools == 0 || !(0.0..1.0).contains(&share) {
@@ -73,7 +73,7 @@ pub(crate) fn drop_least(problem: &Problem<'_>, flows: &mut Vec<Flow>, token: u3
 }
 
 /// Removes a flow. The other flows out of its token take its amount; if there are none, the flows into that token are
-/// removed as well, over at most so many pools.
+/// removed as well, over at most `pools`.
 fn remove(problem: &Problem<'_>, flows: &mut Vec<Flow>, flow: Flow, pools: usize) -> Option<()> {
     flows.retain(|known| known.pair != flow.pair);
     let others: f64 = flows.iter().filter(|other| other.from == flow.from).map(|other| other.amount_in).sum();
@@ -140,6 +140,7 @@ mod tests {
     use braid_primitives::U256;
 
     use super::*;
+    use crate::prepare::index32;
     use crate::testing::{prepared, problem, token};
 
     const UNIT: u128 = 10_u128.pow(18);
@@ -150,7 +151,7 @@ mod tests {
     fn what_a_lone_pool_refuses_is_sent_another_way_before_it_arrives() {
         let market = prepared(&[((1, 2), [1_000 * UNIT; 2]), ((2, 0), [1_000 * UNIT; 2]), ((1, 0), [1_000 * UNIT; 2])]);
         let problem = problem(&market, token(1), U256::from(100 * UNIT), token(0));
-        let node = |at: u32| crate::prepare::index32(market.node(token(at)));
+        let node = |at: u32| index32(market.node(token(at)));
         let flow = |pair: u32, from: u32, to: u32, amount_in: f64| {
             let side = u8::from(market.graph().ends(pair)[0] != node(from));
             Flow { pair, side, from: node(from), to: node(to), amount_in }
@@ -179,7 +180,7 @@ mod tests {
             ((2, 0), [1_000 * UNIT; 2]),
         ]);
         let problem = problem(&market, token(1), U256::from(100 * UNIT), token(0));
-        let node = |at: u32| crate::prepare::index32(market.node(token(at)));
+        let node = |at: u32| index32(market.node(token(at)));
         let flow = |pair: u32, from: u32, to: u32, amount_in: f64| {
             let side = u8::from(market.graph().ends(pair)[0] != node(from));
             Flow { pair, side, from: node(from), to: node(to), amount_in: amount_in * 1e18 }

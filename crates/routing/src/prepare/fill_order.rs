@@ -5,7 +5,7 @@ use super::{Graph, index32};
 
 /// A pair, as seen from the one of its tokens that comes later.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rung {
+pub(crate) struct EarlierPair {
     /// The token that comes before.
     pub(crate) to: u32,
     pub(crate) pair: u32,
@@ -18,9 +18,9 @@ pub(crate) struct Rung {
 
 /// Every pair once, at the later of its tokens, in the order of the tokens.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ladder {
-    rungs: Vec<Rung>,
-    /// Where the rungs of each place begin, and where the last end.
+pub(crate) struct FillOrder {
+    earlier_pairs: Vec<EarlierPair>,
+    /// Position of each place's first pair, and the end of the list.
     start: Vec<u32>,
     /// The token at each place, and the place of each token.
     tokens: Vec<u32>,
@@ -29,8 +29,8 @@ pub(crate) struct Ladder {
     inner: Vec<u32>,
 }
 
-impl Ladder {
-    /// Builds the ladder of every token of the graph, in the order given.
+impl FillOrder {
+    /// Lists the pairs of every token of the graph, in the order given.
     pub(crate) fn new(graph: &Graph, tokens: Vec<u32>) -> Self {
         let mut place = vec![0; tokens.len()];
         for (token, at) in tokens.iter().zip(0_u32..) {
@@ -38,21 +38,21 @@ impl Ladder {
         }
         let inner =
             (0..).zip(&tokens).filter(|(_, token)| graph.is_inner(**token as usize)).map(|(at, _)| at).collect();
-        let rungs = Vec::with_capacity(graph.arrow_count() / 2);
-        let mut ladder = Self { rungs, start: vec![0], tokens, place, inner };
-        for (token, here) in ladder.tokens.iter().zip(0_u32..) {
+        let earlier_pairs = Vec::with_capacity(graph.arrow_count() / 2);
+        let mut fill_order = Self { earlier_pairs, start: vec![0], tokens, place, inner };
+        for (token, here) in fill_order.tokens.iter().zip(0_u32..) {
             let arrows = graph.arrows(*token as usize).iter().zip(graph.first_arrow(*token as usize)..);
-            let before = arrows.filter(|(arrow, _)| ladder.place[arrow.to as usize] < here);
-            ladder.rungs.extend(before.map(|(arrow, at)| Rung {
+            let before = arrows.filter(|(arrow, _)| fill_order.place[arrow.to as usize] < here);
+            fill_order.earlier_pairs.extend(before.map(|(arrow, at)| EarlierPair {
                 to: arrow.to,
                 pair: arrow.pair,
                 arrow: at,
                 spot: arrow.spot,
                 back: arrow.back,
             }));
-            ladder.start.push(index32(ladder.rungs.len()));
+            fill_order.start.push(index32(fill_order.earlier_pairs.len()));
         }
-        ladder
+        fill_order
     }
 
     /// Returns every token, in order.
@@ -69,7 +69,7 @@ impl Ladder {
     /// Returns every inner token and those of `ends` that are not inner, in order, each with its pairs with tokens
     /// before it.
     #[inline]
-    pub(crate) fn steps(&self, ends: &[usize]) -> impl Iterator<Item = (usize, &[Rung])> {
+    pub(crate) fn steps(&self, ends: &[usize]) -> impl Iterator<Item = (usize, &[EarlierPair])> {
         let is_inner = |place: &u32| self.inner.binary_search(place).is_ok();
         let mut outer: Vec<u32> = ends.iter().map(|end| self.place[*end]).filter(|place| !is_inner(place)).collect();
         outer.sort_unstable();
@@ -88,12 +88,12 @@ impl Ladder {
 
     /// Returns a token's pairs with tokens before it.
     #[inline]
-    pub(crate) fn rungs(&self, token: usize) -> &[Rung] {
+    pub(crate) fn earlier_pairs(&self, token: usize) -> &[EarlierPair] {
         self.at(self.place[token] as usize)
     }
 
     #[inline]
-    fn at(&self, place: usize) -> &[Rung] {
-        &self.rungs[self.start[place] as usize..self.start[place + 1] as usize]
+    fn at(&self, place: usize) -> &[EarlierPair] {
+        &self.earlier_pairs[self.start[place] as usize..self.start[place + 1] as usize]
     }
 }

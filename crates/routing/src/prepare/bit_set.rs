@@ -2,9 +2,9 @@
 
 /// A bit set (see the module's text).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Marks(Vec<u64>);
+pub(crate) struct BitSet(Vec<u64>);
 
-impl Marks {
+impl BitSet {
     /// Returns the set of every number below `count`.
     pub(crate) fn all(count: usize) -> Self {
         let mut words = vec![u64::MAX; count.div_ceil(64)];
@@ -40,17 +40,17 @@ mod tests {
 
     #[test]
     fn what_is_marked_ahead_comes_in_the_same_walk_and_what_lies_behind_in_the_next() {
-        let mut marks = Marks::all(130);
-        let mut walk = |from: usize, marked: &[usize]| {
-            marked.iter().for_each(|number| marks.set(*number));
+        let mut set = BitSet::all(130);
+        let mut walk = |from: usize, added: &[usize]| {
+            added.iter().for_each(|number| set.set(*number));
             let mut taken = Vec::new();
             let mut next = from;
-            while let Some(number) = marks.take_from(next) {
+            while let Some(number) = set.take_from(next) {
                 next = number + 1;
                 taken.push(number);
                 if number == 64 {
-                    marks.set(3);
-                    marks.set(129);
+                    set.set(3);
+                    set.set(129);
                 }
             }
             taken
