@@ -36,6 +36,24 @@ pub struct GasEstimate {
     pub step_gas_units: Vec<u64>,
 }
 
+impl GasEstimate {
+    /// Replaces the modelled total and limit by measured ones, in gas units. What belongs to no step stays as modelled; the steps share
+    /// the difference by their size, each rounded down and the last taking the rest, so that all parts still add up to the total.
+    pub fn measure(&mut self, total_gas_units: u64, gas_limit: u64) {
+        let modelled: u64 = self.step_gas_units.iter().sum();
+        let outside = self.total_gas_units.saturating_sub(modelled).min(total_gas_units);
+        let of_steps = total_gas_units - outside;
+        let mut left = of_steps;
+        let last = self.step_gas_units.len().saturating_sub(1);
+        for (index, step) in self.step_gas_units.iter_mut().enumerate() {
+            let scaled = u128::from(of_steps) * u128::from(*step) / u128::from(modelled.max(1));
+            *step = if index == last { left } else { u64::try_from(scaled).unwrap_or(left).min(left) };
+            left -= *step;
+        }
+        (self.total_gas_units, self.gas_limit) = (total_gas_units, gas_limit);
+    }
+}
+
 /// Models the transaction that runs `program` for `order`, sent by `payer`.
 ///
 /// # Errors
@@ -118,6 +136,22 @@ mod tests {
         assert_eq!(intrinsic_gas_units(&[]), 21_000);
         assert_eq!(intrinsic_gas_units(&[0, 0, 1]), 21_000 + 2 * 4 + 16);
         assert_eq!(floor_gas_units(&[0, 0, 1]), 21_000 + 2 * 10 + 40);
+    }
+
+    #[test]
+    fn measured_gas_is_shared_by_the_steps_and_adds_up() {
+        let modelled =
+            GasEstimate { total_gas_units: 250_000, gas_limit: 1, step_gas_units: vec![100_000, 50_001, 70_000] };
+        for measured_gas_units in [0, 21_000, 29_999, 30_000, 200_000, 250_000, 500_001] {
+            let mut gas = modelled.clone();
+            gas.measure(measured_gas_units, 2);
+            let of_steps: u64 = gas.step_gas_units.iter().sum();
+            assert_eq!(gas.total_gas_units - of_steps, measured_gas_units.min(29_999));
+            assert_eq!((gas.total_gas_units, gas.gas_limit), (measured_gas_units, 2));
+        }
+        let mut gas = modelled.clone();
+        gas.measure(modelled.total_gas_units, modelled.gas_limit);
+        assert_eq!(gas, modelled);
     }
 
     #[test]

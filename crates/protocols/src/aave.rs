@@ -2,8 +2,8 @@
 
 use alloy_primitives::U256;
 
-/// One, in Aave's fixed point of 27 decimals (a ray).
-pub(crate) const RAY: U256 = U256::from_limbs([0x9fd0_803c_e800_0000, 0x033b_2e3c, 0, 0]);
+/// One in ray, the scale of rates with 27 decimals.
+pub const RAY: U256 = U256::from_limbs([0x9fd0_803c_e800_0000, 0x033b_2e3c, 0, 0]);
 
 /// Seconds of the year to which rates refer.
 const YEAR_SECONDS: U256 = U256::from_limbs([31_536_000, 0, 0, 0]);

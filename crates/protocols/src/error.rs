@@ -46,6 +46,19 @@ pub enum SwapError {
     Closed,
 }
 
+/// Returns the positions of two coins of a pool with `coins` coins, for a swap of an amount.
+///
+/// # Errors
+/// [`SwapError::UnknownCoin`] for equal positions or one beyond the last, then [`SwapError::ZeroAmount`].
+pub(crate) fn positions(coins: usize, coin_in: u8, coin_out: u8, amount: U256) -> Result<(usize, usize), SwapError> {
+    let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+    match amount.is_zero() {
+        _ if i == j || i >= coins || j >= coins => Err(SwapError::UnknownCoin { coin_in, coin_out }),
+        true => Err(SwapError::ZeroAmount),
+        false => Ok((i, j)),
+    }
+}
+
 /// Reason for which a log or an answer could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {

@@ -54,20 +54,14 @@ pub fn runtime_code() -> &'static Bytes {
 
 /// Builds the call that tests the override: it returns [`PROBE`].
 pub fn probe() -> Call {
-    Call { to: ADDRESS, data: probeCall {}.abi_encode().into() }
+    Call::new(ADDRESS, &probeCall {})
 }
 
 /// Builds the call that reads a concentrated-liquidity pool, with the ticks of the bitmap words `first..=last`.
 pub fn read(pool: Address, spacing: i32, first: i32, last: i32) -> Call {
     let signed = |number: i32| I256::try_from(number).unwrap_or_default();
-    let call = readCall {
-        pool,
-        spacing: signed(spacing),
-        word: signed(first),
-        last: signed(last),
-        gasBudget: U256::from(GAS_BUDGET),
-    };
-    Call { to: ADDRESS, data: call.abi_encode().into() }
+    let (spacing, word, last) = (signed(spacing), signed(first), signed(last));
+    Call::new(ADDRESS, &readCall { pool, spacing, word, last, gasBudget: U256::from(GAS_BUDGET) })
 }
 
 /// Estimates the gas units of a call of the lens; 0 for any other call.
@@ -91,7 +85,7 @@ pub fn within(call: Call, gas_units: u64) -> Call {
     let words = (gas_units.saturating_sub(POOL_GAS) / WORD_GAS).max(1);
     let last = read.word.saturating_add(I256::try_from(words - 1).unwrap_or_default());
     read.last = read.last.min(last);
-    Call { to: call.to, data: read.abi_encode().into() }
+    Call::new(call.to, &read)
 }
 
 #[cfg(test)]

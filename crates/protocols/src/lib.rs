@@ -9,26 +9,28 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 mod aave;
-mod answers;
 pub mod balancer;
 pub mod continuous;
 pub mod curve;
+mod dispatch;
 pub mod erc4626;
-pub mod error;
+mod error;
 pub mod fluid;
 pub mod lens;
 pub mod lido;
+mod logs;
+mod maths;
 pub mod morpho;
 pub mod pancakeswap;
 pub mod pool;
-mod product;
-pub mod protocol;
+mod protocol;
 mod reading;
 pub mod registry;
 mod route_state;
 pub mod step;
 pub mod storage;
 pub mod sushiswap;
+mod swap;
 pub mod uniswap_v2;
 pub mod uniswap_v3;
 pub mod vault;
@@ -36,12 +38,12 @@ mod warm;
 pub mod wrapped_ether;
 
 pub use error::{DecodeError, SwapError};
-pub use pool::{After, Pool, PoolState, Swap};
+pub use pool::Pool;
 pub use protocol::{
-    Call, Discovered, Freshness, PoolList, Prediction, Protocol, ReadProgress, Sale, SharesPaid, Source, StateReader,
-    Touched,
+    Call, Discovered, Freshness, PoolList, Prediction, Protocol, ReadProgress, Source, StateReader, Step, Touched,
 };
-pub use registry::Product;
+pub use registry::{After, PoolState, Product};
 pub use route_state::RouteState;
 pub use step::StepCode;
+pub use swap::{Sale, SharesPaid, Swap};
 pub use warm::Warm;

@@ -1,12 +1,14 @@
 //! The trait that every product implements in its own folder: all protocol knowledge of one kind of pool.
 
 use alloy_primitives::{Address, B256, Bytes, Log, U256};
+use alloy_sol_types::SolCall;
 use braid_primitives::{ExecutionBlock, PoolKey};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DecodeError, PoolState, Product, RouteState, StepCode, Swap, SwapError,
+    DecodeError, PoolState, Product, RouteState, Sale, SharesPaid, StepCode, Swap, SwapError,
     continuous::PairCurve,
+    logs::is_one_of,
     registry::{ChangeOf, StateOf},
     vault::{Lender, Trades, Vault},
 };
@@ -35,6 +37,13 @@ pub struct Discovered {
     pub fee_pips: u32,
     /// Tick spacing, if the product has one; otherwise 0.
     pub tick_spacing: i32,
+}
+
+impl Discovered {
+    /// Returns a pool whose announcement fixes neither fee nor tick spacing.
+    pub fn new(key: impl Into<PoolKey>, product: Product, coins: Vec<Address>) -> Self {
+        Self { key: key.into(), product, coins, fee_pips: 0, tick_spacing: 0 }
+    }
 }
 
 /// A contract that lists pools, for pools whose logs do not name all coins.
@@ -78,6 +87,13 @@ pub struct Call {
     pub data: Bytes,
 }
 
+impl Call {
+    /// Builds a call of a contract.
+    pub fn new(to: Address, call: &impl SolCall) -> Self {
+        Self { to, data: call.abi_encode().into() }
+    }
+}
+
 /// A call, and the answer that the model of a pool expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
@@ -96,6 +112,13 @@ pub enum Freshness {
     Unaffected,
     /// The state must be read again, at this block.
     Stale,
+}
+
+impl Freshness {
+    /// Returns the effect of a log that changes the state or does not, and does not carry the new one.
+    pub(crate) const fn stale_if(changed: bool) -> Self {
+        if changed { Self::Stale } else { Self::Unaffected }
+    }
 }
 
 /// Progress of reading a pool's state.
@@ -127,26 +150,17 @@ pub trait StateReader: Send {
     }
 }
 
-/// Coins and input amount of a swap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sale {
-    /// Position of the sold coin.
-    pub coin_in: u8,
-    /// Position of the bought coin.
-    pub coin_out: u8,
-    /// Amount sold in atomic units; not zero.
-    pub amount_in: U256,
-}
-
-/// How many shares a swap pays, if its output token counts balances in shares (stETH).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SharesPaid {
-    /// The shares of the input amount, as when staking mints shares for ether.
-    OfAmountIn,
-    /// The shares of the output amount, rounded as a transfer of that amount.
-    OfAmountOut,
-    /// The shares whose worth is the output amount.
-    BehindAmountOut,
+/// A step of a route: a swap of a pool in a block, after the earlier steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// Key of the pool.
+    pub pool: PoolKey,
+    /// The block.
+    pub at: &'a ExecutionBlock,
+    /// State changes that the earlier steps made.
+    pub route: &'a RouteState,
+    /// Coins and input amount.
+    pub sale: Sale,
 }
 
 /// One product: discovery, reading and following of its pools, exact swaps, gas and encoding.
@@ -269,12 +283,12 @@ pub trait Protocol: Sync {
     }
 
     /// Applies a log of the pool, or of a contract that it [listens to](Self::listens_to), to the state just before the
-    /// log.
+    /// log. The default reads the state again after any of [`freshness_topics`](Self::freshness_topics).
     ///
     /// # Errors
     /// [`DecodeError`] if the log is malformed. The state must then be read again.
-    fn apply(&self, _state: &mut Self::State, _log: &Log) -> Result<Freshness, DecodeError> {
-        Ok(Freshness::Unaffected)
+    fn apply(&self, _state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
+        Ok(Freshness::stale_if(is_one_of(log, self.freshness_topics())))
     }
 
     /// Returns a pool's whole state after a log, if the log alone determines it.
@@ -298,20 +312,13 @@ pub trait Protocol: Sync {
 
     // Swaps.
 
-    /// Computes a swap after the earlier steps of a route, to the wei.
+    /// Computes a step of a route, to the wei.
     ///
     /// Consumes the whole input, or returns an error.
     ///
     /// # Errors
     /// [`SwapError`] exactly where the contract, called as the proxy calls it, would revert or leave input unspent.
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &Self::State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError>;
+    fn swap(&self, state: &Self::State, step: Step<'_>) -> Result<Swap, SwapError>;
 
     /// Tells whether the proxy can buy an exact amount from a pool of this product (`docs/internals/program.md`,
     /// section 6).
@@ -371,13 +378,8 @@ pub trait Protocol: Sync {
         false
     }
 
-    /// Returns the vault that a step traded with, and the route's trades with it so far.
-    fn vault_trades<'a>(
-        &self,
-        _pool: Address,
-        _state: &Self::State,
-        _after: &'a Self::After,
-    ) -> Option<(Address, Vault, &'a Trades)> {
+    /// Returns the vault that a step traded with besides the pool, and the route's trades with it so far.
+    fn vault_trades<'a>(&self, _state: &Self::State, _after: &'a Self::After) -> Option<(Address, Vault, &'a Trades)> {
         None
     }
 
@@ -452,15 +454,13 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// Returns the gas that a step saves because earlier steps touched contracts: the pool, its holder, or another one,
-    /// as `touched` tells.
+    /// Returns the gas that a step saves because earlier steps touched contracts.
     fn saved_gas_units(
         &self,
         _state: &Self::State,
         _coins: [u8; 2],
         _at: &ExecutionBlock,
-        _before: Touched,
-        _touched: &dyn Fn(Address) -> bool,
+        _before: Touched<'_>,
     ) -> u64 {
         0
     }
@@ -483,11 +483,13 @@ pub trait Protocol: Sync {
     }
 }
 
-/// Contracts of a step that an earlier step already touched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touched {
-    /// The pool itself.
+/// Contracts that earlier steps touched.
+#[derive(Clone, Copy)]
+pub struct Touched<'a> {
+    /// Whether the pool itself is one.
     pub pool: bool,
-    /// The contract that holds its coins, which may be the pool.
+    /// Whether the contract is one that holds the pool's coins, which may be the pool.
     pub holder: bool,
+    /// Tells whether another contract is one.
+    pub is_touched: &'a dyn Fn(Address) -> bool,
 }

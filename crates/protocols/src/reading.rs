@@ -5,17 +5,33 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use alloy_primitives::{Address, Bytes, U256, keccak256};
-use alloy_sol_types::{SolCall, sol};
+use alloy_primitives::{Address, Bytes, U256, address, keccak256};
+use alloy_sol_types::SolCall;
 
-use crate::{
-    Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
-    answers::{MULTICALL3, Question, ask, impossible, narrow},
-    storage::ask_word,
-};
+use crate::{Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader, storage::read_word};
 
-sol! {
-    function getCurrentBlockTimestamp() external view returns (uint256);
+/// Multicall3, which returns the block's number and timestamp. Source: its deployment list.
+pub(crate) const MULTICALL3: Address = address!("cA11bde05977b3631167028862bE2a173976CA11");
+
+/// A call, and its name for error messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    pub(crate) call: Call,
+    pub(crate) name: &'static str,
+}
+
+impl Question {
+    /// Builds a call with its name.
+    pub(crate) fn new<C: SolCall>(to: Address, call: &C) -> Self {
+        Self { call: Call::new(to, call), name: C::SIGNATURE }
+    }
+
+    /// Builds the call of a view whose arguments are numbers.
+    fn view(to: Address, view: &'static str, arguments: &[U256]) -> Self {
+        let selector = keccak256(view).0.into_iter().take(4);
+        let data = selector.chain(arguments.iter().flat_map(|argument| argument.to_be_bytes::<32>()));
+        Self { call: Call { to, data: data.collect() }, name: view }
+    }
 }
 
 /// Reason for which a reading stops.
@@ -40,15 +56,17 @@ pub(crate) struct Reading {
     asked: Vec<Call>,
     /// Answers to the first calls of `asked`; `None` is a call that reverted.
     answers: Vec<Option<Bytes>>,
-    /// Position of each call in `asked`.
-    places: HashMap<(Address, Bytes), usize>,
+    /// Position of each call of each attempt in `asked`.
+    places: HashMap<(u8, Address, Bytes), usize>,
+    /// Number of the attempt, see [`Reading::again`].
+    attempt: u8,
     product: Option<Product>,
 }
 
 impl Reading {
     /// Builds the refusal of a pool whose state is impossible.
     pub(crate) const fn impossible(&self, what: &'static str) -> Stop {
-        Stop::Refused(impossible(self.pool, what))
+        Stop::Refused(DecodeError::State { pool: self.pool, what })
     }
 
     /// Records the product that the answers revealed.
@@ -58,48 +76,55 @@ impl Reading {
 
     /// Returns the raw answer to a call; `None` if it reverted. Equal calls are made once.
     pub(crate) fn call(&mut self, call: Call) -> Result<Option<Bytes>, Stop> {
-        let place = *self.places.entry((call.to, call.data.clone())).or_insert(self.asked.len());
+        let place = *self.places.entry((self.attempt, call.to, call.data.clone())).or_insert(self.asked.len());
         if place == self.asked.len() {
             self.asked.push(call);
         }
         self.answers.get(place).cloned().ok_or(Stop::Unanswered)
     }
 
+    /// Returns the raw answers to calls.
+    pub(crate) fn calls(&mut self, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, Stop> {
+        all(calls.into_iter().map(|call| self.call(call)))
+    }
+
     /// Returns a decoded answer; `None` if the call reverted or the answer does not decode.
     pub(crate) fn try_ask<C: SolCall>(&mut self, to: Address, call: &C) -> Result<Option<C::Return>, Stop> {
-        let answer = self.call(ask(to, call).call)?;
+        let answer = self.call(Call::new(to, call))?;
         Ok(answer.and_then(|answer| C::abi_decode_returns_validate(&answer).ok()))
     }
 
     /// Returns a decoded answer, and refuses the pool if the call reverted or the answer does not decode.
     pub(crate) fn ask<C: SolCall>(&mut self, to: Address, call: &C) -> Result<C::Return, Stop> {
-        let Question { call, name } = ask(to, call);
-        let answer = self.call(call)?;
+        let answer = self.call(Call::new(to, call))?;
         let decoded = answer.as_ref().and_then(|answer| C::abi_decode_returns_validate(answer).ok());
-        decoded.ok_or_else(|| self.odd(name, answer.as_ref()))
+        decoded.ok_or_else(|| self.odd(C::SIGNATURE, answer.as_ref()))
     }
 
-    /// Returns an answer that is one word.
+    /// Returns the first word of an answer, and refuses the pool if there is none.
     pub(crate) fn question(&mut self, question: Question) -> Result<U256, Stop> {
         let answer = self.call(question.call)?;
-        let word = answer.as_ref().and_then(|answer| U256::try_from_be_slice(answer.get(..32)?));
-        word.ok_or_else(|| self.odd(question.name, answer.as_ref()))
+        first_word(answer.as_ref()).ok_or_else(|| self.odd(question.name, answer.as_ref()))
     }
 
     /// Returns the word that a view without arguments returns.
     pub(crate) fn word(&mut self, to: Address, view: &'static str) -> Result<U256, Stop> {
-        self.question(ask_view(to, view))
+        self.question(Question::view(to, view, &[]))
     }
 
     /// Returns the word that a view without arguments returns; `None` if it reverts or returns less.
     pub(crate) fn try_word(&mut self, to: Address, view: &'static str) -> Result<Option<U256>, Stop> {
-        let answer = self.call(ask_view(to, view).call)?;
-        Ok(answer.and_then(|answer| U256::try_from_be_slice(answer.get(..32)?)))
+        Ok(first_word(self.call(Question::view(to, view, &[]).call)?.as_ref()))
+    }
+
+    /// Returns the word that a view returns for a position in a list.
+    pub(crate) fn word_at(&mut self, to: Address, view: &'static str, place: usize) -> Result<U256, Stop> {
+        self.question(Question::view(to, view, &[U256::from(place)]))
     }
 
     /// Tells whether a view without arguments returns at least one word.
     pub(crate) fn has(&mut self, to: Address, view: &'static str) -> Result<bool, Stop> {
-        Ok(self.call(ask_view(to, view).call)?.is_some_and(|answer| answer.len() >= 32))
+        Ok(self.try_word(to, view)?.is_some())
     }
 
     /// Returns the words of several views without arguments of one contract.
@@ -123,18 +148,33 @@ impl Reading {
 
     /// Returns a word of a contract's storage.
     pub(crate) fn storage(&mut self, contract: Address, slot: U256) -> Result<U256, Stop> {
-        self.question(ask_word(contract, slot))
+        self.question(Question { call: read_word(contract, slot), name: "a storage word" })
     }
 
     /// Returns the block's timestamp, in unix seconds.
     pub(crate) fn timestamp(&mut self) -> Result<u64, Stop> {
-        let seconds = self.ask(MULTICALL3, &getCurrentBlockTimestampCall {})?;
+        let seconds = self.word(MULTICALL3, "getCurrentBlockTimestamp()")?;
         self.narrow(seconds)
+    }
+
+    /// Returns the block's number.
+    pub(crate) fn block_number(&mut self) -> Result<u64, Stop> {
+        let number = self.word(MULTICALL3, "getBlockNumber()")?;
+        self.narrow(number)
     }
 
     /// Narrows a time or another number of at most 64 bits.
     pub(crate) fn narrow(&self, number: U256) -> Result<u64, Stop> {
-        Ok(narrow(self.pool, number, "a number beyond 64 bits")?)
+        u64::try_from(number).map_err(|_| self.impossible("a number beyond 64 bits"))
+    }
+
+    /// Runs a function that makes its calls anew, even those that were answered before: answers of several rounds may be
+    /// from two blocks.
+    pub(crate) fn again<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        self.attempt += 1;
+        let result = read(self);
+        self.attempt -= 1;
+        result
     }
 
     /// Runs another reader inside this reading.
@@ -143,11 +183,38 @@ impl Reading {
         loop {
             progress = match progress {
                 ReadProgress::Done(state) => return Ok(state),
-                ReadProgress::Calls(calls) => {
-                    let answers = all(calls.into_iter().map(|call| self.call(call)))?;
-                    reader.feed(&answers)?
-                }
+                ReadProgress::Calls(calls) => reader.feed(&self.calls(calls)?)?,
             };
+        }
+    }
+}
+
+impl Reading {
+    fn new(pool: Address, answers: Vec<Option<Bytes>>) -> Self {
+        Self { pool, asked: Vec::new(), answers, places: HashMap::new(), attempt: 0, product: None }
+    }
+
+    /// Returns the first calls of a function.
+    pub(crate) fn calls_of<S>(pool: Address, read: impl Fn(&mut Self) -> Result<S, Stop>) -> Vec<Call> {
+        let mut reading = Self::new(pool, Vec::new());
+        let _ = read(&mut reading);
+        reading.asked
+    }
+
+    /// Runs a function with the answers to its calls.
+    ///
+    /// # Errors
+    /// [`DecodeError::AnswerCount`] if there are not as many, otherwise the function's refusal.
+    pub(crate) fn decode<S>(
+        pool: Address,
+        answers: &[Option<Bytes>],
+        read: impl Fn(&mut Self) -> Result<S, Stop>,
+    ) -> Result<S, DecodeError> {
+        let mut reading = Self::new(pool, answers.to_vec());
+        match read(&mut reading) {
+            Err(Stop::Refused(error)) => Err(error),
+            Ok(state) if reading.asked.len() == answers.len() => Ok(state),
+            _ => Err(DecodeError::AnswerCount { expected: reading.asked.len(), got: answers.len() }),
         }
     }
 }
@@ -157,10 +224,9 @@ pub(crate) fn is(word: U256, address: Address) -> bool {
     word == U256::from_be_bytes(address.into_word().0)
 }
 
-/// Builds the call of a view without arguments.
-fn ask_view(to: Address, view: &'static str) -> Question {
-    let selector = keccak256(view).0.into_iter().take(4).collect();
-    Question { call: Call { to, data: selector }, name: view }
+/// Returns the first word of an answer; `None` if the call reverted or returned less.
+pub(crate) fn first_word(answer: Option<&Bytes>) -> Option<U256> {
+    U256::try_from_be_slice(answer?.get(..32)?)
 }
 
 /// Collects several readings. All their calls are made before the first is waited for.
@@ -180,8 +246,10 @@ where
     S: Into<PoolState>,
     F: Fn(&mut Reading) -> Result<S, Stop> + Send + 'static,
 {
-    let reading = Reading { pool, asked: Vec::new(), answers: Vec::new(), places: HashMap::new(), product: None };
-    Box::new(Rerun { reading, read: move |reading: &mut Reading| read(reading).map(Into::into) })
+    Box::new(Rerun {
+        reading: Reading::new(pool, Vec::new()),
+        read: move |reading: &mut Reading| read(reading).map(Into::into),
+    })
 }
 
 /// Returns the reader of a vault. The first coin of its announcement is the asset.
@@ -212,9 +280,7 @@ impl<F: Fn(&mut Reading) -> Result<PoolState, Stop>> Rerun<F> {
 
 impl<F: Fn(&mut Reading) -> Result<PoolState, Stop> + Send> StateReader for Rerun<F> {
     fn start(&mut self) -> ReadProgress {
-        self.reading.asked.clear();
-        self.reading.answers.clear();
-        self.reading.places.clear();
+        self.reading = Reading::new(self.reading.pool, Vec::new());
         // a refusal before the first call is reported when the caller answers this empty round
         self.proceed().unwrap_or(ReadProgress::Calls(Vec::new()))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{balancer, curve, erc4626, fluid, lido, morpho, uniswap_v2, uniswap_v3, vault, wrapped_ether};
+use crate::{Protocol, balancer, curve, erc4626, fluid, lido, morpho, uniswap_v2, uniswap_v3, vault, wrapped_ether};
 
 /// Conversion between a product's state and its variant of [`PoolState`].
 pub trait StateOf: Into<PoolState> {
@@ -32,6 +32,16 @@ impl ChangeOf for () {
     fn of(_: &After) -> Option<&Self> {
         None
     }
+}
+
+/// Returns a product's own state. It is present in every validated pool.
+pub(crate) fn own<'a, P: Protocol>(_: &P, state: &'a PoolState) -> Option<&'a P::State> {
+    P::State::of(state)
+}
+
+/// Returns a product's own state for writing.
+pub(crate) fn own_mut<'a, P: Protocol>(_: &P, state: &'a mut PoolState) -> Option<&'a mut P::State> {
+    P::State::of_mut(state)
 }
 
 macro_rules! products {
@@ -224,7 +234,7 @@ products! {
         /// Balancer V3 stable pools.
         BalancerV3Stable { id: "balancer_v3_stable", family: "balancer", name: "Balancer V3 stable", record: balancer::v3::BALANCER_V3_STABLE },
         /// Balancer V3 buffers of ERC-4626 vaults.
-        BalancerV3Buffer { id: "balancer_v3_buffer", family: "balancer", name: "Balancer V3 buffers", record: balancer::v3::buffer::BALANCER_V3_BUFFER },
+        BalancerV3Buffer { id: "balancer_v3_buffer", family: "balancer", name: "Balancer V3 buffers", record: balancer::v3::buffer::BalancerV3Buffer },
         /// Curve StableSwap pools, first generation.
         CurveStableswap { id: "curve_stableswap", family: "curve", name: "Curve StableSwap", record: curve::CURVE_STABLESWAP },
         /// Curve metapools, including swaps with the coins of their base pools.
@@ -244,13 +254,13 @@ products! {
         /// Wrapping and unwrapping of stETH.
         LidoWsteth { id: "lido_wsteth", family: "lido", name: "Lido wstETH", record: lido::LIDO_WSTETH },
         /// MetaMorpho vaults, 1.0 and 1.1.
-        Metamorpho vault { id: "metamorpho", family: "morpho", name: "MetaMorpho", record: morpho::METAMORPHO },
+        Metamorpho vault { id: "metamorpho", family: "morpho", name: "MetaMorpho", record: morpho::MetaMorphoProtocol },
         /// Fluid DEX T1 pools.
         FluidDexT1 { id: "fluid_dex_t1", family: "fluid", name: "Fluid DEX", record: fluid::dex::DexT1 },
         /// Fluid fTokens.
         FluidFToken vault { id: "fluid_ftoken", family: "fluid", name: "Fluid fTokens", record: fluid::ftoken::FToken },
         /// Morpho Vault V2.
-        MorphoVaultV2 vault { id: "morpho_vault_v2", family: "morpho", name: "Morpho Vault V2", record: morpho::VAULT_V2 },
+        MorphoVaultV2 vault { id: "morpho_vault_v2", family: "morpho", name: "Morpho Vault V2", record: morpho::VaultV2Protocol },
     }
 }
 

@@ -4,7 +4,8 @@ use alloy_primitives::{Address, U256};
 use braid_primitives::{ExecutionBlock, PoolKey, TokenId};
 
 use crate::{
-    After, Pool, Sale, Swap, SwapError,
+    After, Pool, PoolState, Sale, Swap, SwapError,
+    fluid::layer::LayerChange,
     registry::ChangeOf,
     vault::{EarlierTrades, SHARE_COIN, VaultTrade},
 };
@@ -21,6 +22,8 @@ pub struct RouteState {
     changes: Vec<(PoolKey, After)>,
     /// Trades with vaults, in order.
     vault_trades: Vec<VaultTrade>,
+    /// Changes of tokens in Fluid's liquidity layer by pools, in order.
+    layer: Vec<LayerChange>,
 }
 
 impl RouteState {
@@ -52,6 +55,11 @@ impl RouteState {
                 trade: *trade,
             }));
         }
+        if let (PoolState::FluidDexT1(state), After::FluidDexT1(left)) = (&pool.state, &after) {
+            let vault_trades = self.vault_trades.len();
+            let left = state.shared_words(left).into_iter().flatten();
+            self.layer.extend(left.map(|(token, words)| LayerChange { token, words, vault_trades }));
+        }
         let place = pool.shares_state_at();
         match self.changes.iter_mut().find(|(changed, _)| *changed == place) {
             Some((_, known)) => *known = after,
@@ -68,12 +76,12 @@ impl RouteState {
     pub(crate) fn changed_rate_of(&self, token: TokenId, at: &ExecutionBlock) -> bool {
         let Some(known) = self.vault_trades.iter().find(|known| known.share == Some(token)) else { return false };
         let worth = |before| known.vault.rate(at, before).ok()?.down(false, ASKED_SHARES);
-        worth(self.before(known.address)) != worth(EarlierTrades::new(known.address, &[]))
+        worth(self.before(known.address)) != worth(EarlierTrades::new(known.address, &[], &[]))
     }
 
-    /// Returns the trades with vaults so far, as seen by the next step at this vault.
-    pub(crate) fn before(&self, vault: Address) -> EarlierTrades<'_> {
-        EarlierTrades::new(vault, &self.vault_trades)
+    /// Returns the trades with vaults and the changes of Fluid's layer so far, as seen by the next step at this contract.
+    pub(crate) fn before(&self, contract: Address) -> EarlierTrades<'_> {
+        EarlierTrades::new(contract, &self.vault_trades, &self.layer)
     }
 
     /// Returns the recorded change under a key, if it is of this type.

@@ -26,6 +26,9 @@ pub struct StepCode {
     pub begins_straight: bool,
     /// How the pool receives its input.
     pub funding: Funding,
+    /// Whether the step runs after the other steps that pay its token, if it can: the proxy counts those by the growth of
+    /// its balance, and this one by its own amount of a token that moves whole shares.
+    pub runs_last: bool,
 }
 
 /// Receivers that a step's contract may pay. The proxy lets a contract pay the recipient only if the paid amount is
@@ -106,6 +109,7 @@ impl StepCode {
             prepayable: false,
             begins_straight: false,
             funding: Funding::Straight,
+            runs_last: false,
         }
     }
 

@@ -4,10 +4,7 @@
 use alloy_primitives::{Address, B256, U256};
 use alloy_sol_types::{SolCall, sol};
 
-use crate::{
-    Call,
-    answers::{Question, ask},
-};
+use crate::Call;
 
 sol! {
     /// A function that no contract has; it marks a storage read.
@@ -15,8 +12,8 @@ sol! {
 }
 
 /// Builds the call that stands for a read of a storage word.
-pub(crate) fn ask_word(contract: Address, slot: U256) -> Question {
-    ask(contract, &storageAtCall { slotReadByBraid: B256::from(slot) })
+pub(crate) fn read_word(contract: Address, slot: U256) -> Call {
+    Call::new(contract, &storageAtCall { slotReadByBraid: B256::from(slot) })
 }
 
 /// Returns the slot, if the call stands for a storage read.
@@ -32,9 +29,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_tells_its_slot_and_a_call_none() {
-        let question = ask_word(Address::repeat_byte(1), U256::from(8));
-        assert_eq!(slot_of(&question.call), Some(B256::from(U256::from(8))));
+    fn a_read_tells_its_slot_and_a_call_none() {
+        let read = read_word(Address::repeat_byte(1), U256::from(8));
+        assert_eq!(slot_of(&read), Some(B256::from(U256::from(8))));
         let call = Call { to: Address::ZERO, data: Bytes::from_static(&[1, 2, 3, 4]) };
         assert_eq!(slot_of(&call), None);
     }

@@ -4,200 +4,23 @@
 
 mod kind;
 mod step;
+mod trades;
 
-use alloy_primitives::{Address, B256, Log, U256, U512};
-use arrayvec::ArrayVec;
-use braid_primitives::{ExecutionBlock, TokenId};
-use serde::{Deserialize, Serialize};
+use alloy_primitives::{Address, B256, Log};
+use braid_primitives::ExecutionBlock;
 
 use crate::{
-    After, DecodeError, Freshness, PoolState, Product, Protocol, RouteState, Sale, StateReader, Swap, SwapError,
-    answers::{Answers, Question},
-    product::own,
-    registry::with_vault_record,
+    After, DecodeError, Discovered, Freshness, Product, Protocol, StateReader, Step, Swap, SwapError,
+    reading::{Reading, Stop},
+    registry::{own, with_vault_record},
 };
 
 pub(crate) use crate::morpho::warm::{Action, Lender, Lends, WarmMarkets};
-pub(crate) use kind::{Kind, ask_kind, kind};
+pub(crate) use kind::{Kind, ask_kind};
 pub(crate) use step::step_code;
 pub use step::{DEPOSIT_OPCODE, REDEEM_OPCODE};
-
-/// Position of the asset among a vault's coins.
-pub const ASSET_COIN: u8 = 0;
-/// Position of the share among a vault's coins.
-pub(crate) const SHARE_COIN: u8 = 1;
-
-/// Maximum number of trades with one vault in one route.
-const MAX_TRADES: usize = 4;
-
-/// Trades of a route with one vault so far, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trades(ArrayVec<Trade, MAX_TRADES>);
-
-/// A deposit or a redemption.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trade {
-    /// Whether this is a deposit of assets; otherwise a redemption of shares.
-    pub deposits: bool,
-    /// Amount in: assets of a deposit, shares of a redemption, in atomic units.
-    pub amount_in: U256,
-}
-
-impl Trades {
-    pub(crate) fn list(&self) -> &[Trade] {
-        &self.0
-    }
-
-    fn with(mut self, trade: Trade) -> Result<Self, SwapError> {
-        // refuse a route with too many trades, rather than compute it wrongly
-        self.0.try_push(trade).map_err(|_| SwapError::Overflow { amount_in: trade.amount_in })?;
-        Ok(self)
-    }
-}
-
-/// A trade of a route with a vault, directly or through a buffer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VaultTrade {
-    /// The vault's address.
-    pub address: Address,
-    /// The vault's share, as a token of the market.
-    pub share: Option<TokenId>,
-    /// State of the vault before the route.
-    pub vault: Vault,
-    /// The trade.
-    pub trade: Trade,
-}
-
-/// Trades of a route with vaults, as seen by one of them.
-#[derive(Clone, Copy, Debug)]
-pub struct EarlierTrades<'a> {
-    vault: Address,
-    trades: &'a [VaultTrade],
-}
-
-impl<'a> EarlierTrades<'a> {
-    /// No trades with any vault.
-    pub const NONE: EarlierTrades<'static> = EarlierTrades { vault: Address::ZERO, trades: &[] };
-
-    /// Returns a route's trades, as seen by a vault.
-    pub(crate) const fn new(vault: Address, trades: &'a [VaultTrade]) -> Self {
-        Self { vault, trades }
-    }
-
-    /// Returns the vault's address.
-    pub(crate) const fn vault(&self) -> Address {
-        self.vault
-    }
-
-    /// Returns the trades with all vaults, in order.
-    pub(crate) const fn all(&self) -> &'a [VaultTrade] {
-        self.trades
-    }
-
-    /// Returns the trades with this vault, in order.
-    pub(crate) fn own(&self) -> impl Iterator<Item = Trade> + 'a {
-        let vault = self.vault;
-        self.trades.iter().filter(move |one| one.address == vault).map(|one| one.trade)
-    }
-
-    /// Returns the trades with this vault and one more.
-    ///
-    /// # Errors
-    /// [`SwapError::Overflow`] beyond [`MAX_TRADES`].
-    pub(crate) fn and(&self, trade: Trade) -> Result<Trades, SwapError> {
-        self.own().chain([trade]).try_fold(Trades::default(), Trades::with)
-    }
-
-    /// Returns the trades with this vault.
-    ///
-    /// # Errors
-    /// As [`Self::and`].
-    pub(crate) fn trades(&self) -> Result<Trades, SwapError> {
-        self.own().try_fold(Trades::default(), Trades::with)
-    }
-}
-
-/// Computes a step through a vault, for [`Protocol::swap`].
-///
-/// # Errors
-/// As [`Protocol::swap`].
-pub(crate) fn swap<P: VaultProtocol>(
-    record: &P,
-    vault: Address,
-    state: &P::State,
-    at: &ExecutionBlock,
-    route: &RouteState,
-    sale: Sale,
-) -> Result<Swap, SwapError> {
-    let before = route.before(vault);
-    let trade = Trade { deposits: sale.coin_in == ASSET_COIN, amount_in: sale.amount_in };
-    let Traded { amount_out, gas_units } = record.trade(state, at, before, trade)?;
-    Ok(Swap { amount_out, gas_units, after: After::Vault(before.and(trade)?) })
-}
-
-/// Conversion rate: so many assets for so many shares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate {
-    assets: U256,
-    shares: U256,
-}
-
-impl Rate {
-    /// Returns a rate, unless the contract's arithmetic reverts or divides by zero.
-    ///
-    /// # Errors
-    /// [`SwapError::Overflow`].
-    pub(crate) fn new(assets: Option<U256>, shares: Option<U256>) -> Result<Self, SwapError> {
-        match (assets, shares) {
-            (Some(assets), Some(shares)) if !assets.is_zero() && !shares.is_zero() => Ok(Self { assets, shares }),
-            _ => Err(SwapError::Overflow { amount_in: U256::ZERO }),
-        }
-    }
-
-    /// Converts an amount of one coin to the other, rounded down: `previewDeposit` of assets, `previewRedeem` of
-    /// shares.
-    pub fn down(&self, from_assets: bool, amount: U256) -> Option<U256> {
-        let (per, gives) = self.way(from_assets);
-        mul_div(amount, gives, per)
-    }
-
-    /// Converts an amount of one coin to the other, rounded up: `previewWithdraw` of assets, `previewMint` of shares.
-    pub fn up(&self, from_assets: bool, amount: U256) -> Option<U256> {
-        let (per, gives) = self.way(from_assets);
-        mul_div_up(amount, gives, per)
-    }
-
-    const fn way(&self, from_assets: bool) -> (U256, U256) {
-        if from_assets { (self.assets, self.shares) } else { (self.shares, self.assets) }
-    }
-}
-
-/// Rounding of a vault's deposits and redemptions; previews always round down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Rounding {
-    /// Down.
-    Down,
-    /// To the nearest, halves up.
-    Nearest,
-}
-
-/// A vault that another contract uses: its product and state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Vault {
-    /// Product of the vault.
-    pub product: Product,
-    /// State of the vault.
-    pub state: PoolState,
-}
-
-/// Result of a trade with a vault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traded {
-    /// Amount out in atomic units.
-    pub amount_out: U256,
-    /// Gas units of the trade as a step of its own.
-    pub gas_units: u64,
-}
+pub(crate) use trades::SHARE_COIN;
+pub use trades::{ASSET_COIN, EarlierTrades, Rate, Rounding, Trade, Traded, Trades, Vault, VaultTrade};
 
 /// A product whose pools are ERC-4626 vaults that other contracts use, for their rate or to deposit and redeem.
 pub(crate) trait VaultProtocol: Protocol {
@@ -238,11 +61,8 @@ pub(crate) trait VaultProtocol: Protocol {
         None
     }
 
-    /// Builds the call that asks one of the product's factories whether it created a vault of an asset.
-    fn ask_factory(&self, factory: Address, vault: Address, asset: Address) -> Question;
-
-    /// Decodes the answer to [`ask_factory`](Self::ask_factory): tells whether the factory created the vault.
-    fn is_created(&self, vault: Address, answers: &mut Answers<'_>) -> bool;
+    /// Asks one of the product's factories whether it created a vault, given by its coins: asset and share.
+    fn is_created(&self, factory: Address, coins: [Address; 2], reading: &mut Reading) -> Result<bool, Stop>;
 
     /// Tells whether the model knows everything that changes the vault's rate in this state.
     fn is_verified(&self, _vault: Address, _state: &Self::State) -> bool {
@@ -258,6 +78,23 @@ pub(crate) trait VaultProtocol: Protocol {
     fn unverified_reader(&self, _vault: Address, _asset: Address) -> Option<Box<dyn StateReader>> {
         None
     }
+}
+
+/// Returns the vault that a factory announces; `None` for impossible addresses.
+pub(crate) fn announced(share: Address, asset: Address, product: Product) -> Option<Discovered> {
+    let possible = !share.is_zero() && !asset.is_zero() && share != asset;
+    possible.then(|| Discovered::new(share, product, vec![asset, share]))
+}
+
+/// Computes a step through a vault, for [`Protocol::swap`].
+///
+/// # Errors
+/// As [`Protocol::swap`].
+pub(crate) fn swap<P: VaultProtocol>(record: &P, state: &P::State, step: Step<'_>) -> Result<Swap, SwapError> {
+    let before = step.route.before(step.pool.contract);
+    let trade = Trade { deposits: step.sale.coin_in == ASSET_COIN, amount_in: step.sale.amount_in };
+    let Traded { amount_out, gas_units } = record.trade(state, step.at, before, trade)?;
+    Ok(Swap { amount_out, gas_units, after: After::Vault(before.and(trade)?) })
 }
 
 impl Vault {
@@ -375,16 +212,4 @@ pub fn is_vault(product: Product) -> bool {
 /// Returns the vault products.
 pub(crate) fn vaults() -> impl Iterator<Item = Product> {
     Product::ALL.iter().copied().filter(|product| is_vault(*product))
-}
-
-/// Computes `a · b / denominator` over 512 bits, rounded down; `None` above 256 bits or for a zero denominator.
-pub(crate) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
-    let product: U512 = a.widening_mul(b);
-    U256::checked_from_limbs_slice(product.checked_div(U512::from(denominator))?.as_limbs())
-}
-
-/// Computes `a · b / denominator` over 512 bits, rounded up; `None` above 256 bits or for a zero denominator.
-pub(crate) fn mul_div_up(a: U256, b: U256, denominator: U256) -> Option<U256> {
-    let down = mul_div(a, b, denominator)?;
-    if a.mul_mod(b, denominator).is_zero() { Some(down) } else { down.checked_add(U256::ONE) }
 }

@@ -9,7 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy_primitives::{Address, U256};
 use braid_primitives::{ExecutionBlock, PoolKey};
 
-use crate::{Pool, Protocol, Sale, Touched, product::own, registry::with_record, vault::WarmMarkets};
+use crate::{
+    Pool, Protocol, Sale, Touched,
+    registry::{own, with_record},
+    vault::WarmMarkets,
+};
 
 /// Contracts and slots that the steps of a transaction left warm.
 #[derive(Clone, Debug, Default)]
@@ -45,12 +49,12 @@ impl Warm {
     ) -> u64 {
         let (coins, pool) = ([sale.coin_in, sale.coin_out], key.contract);
         let holder = record.holder(pool);
-        let before = self.sales.entry(key).or_default();
-        let gas_units = record.counted_gas_units(state, at, before, &sale).unwrap_or(gas_units);
-        before.push(sale);
+        let sales = self.sales.entry(key).or_default();
+        let gas_units = record.counted_gas_units(state, at, sales, &sale).unwrap_or(gas_units);
+        sales.push(sale);
         let touched = |place: Address| self.contracts.contains(&place);
-        let own = Touched { pool: touched(pool), holder: touched(holder) };
-        let mut saved = record.saved_gas_units(state, coins, at, own, &touched);
+        let before = Touched { pool: touched(pool), holder: touched(holder), is_touched: &touched };
+        let mut saved = record.saved_gas_units(state, coins, at, before);
         for lender in record.lenders(pool, state, sale.coin_in, gas_units) {
             saved += self.markets.record(&lender);
         }

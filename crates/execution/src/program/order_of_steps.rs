@@ -38,7 +38,29 @@ pub(super) fn arrange(order: &Order, legs: &[Leg]) -> Vec<ProgramStep> {
             prepaid = destination == Destination::NextPool;
         }
     }
+    move_last(legs, &mut steps);
     steps
+}
+
+/// Moves each step that [runs last](braid_protocols::StepCode::runs_last) behind the others that pay its token, unless a
+/// step between them touches the token that it spends. Steps that run last keep their order among each other.
+///
+/// The proxy counts stETH of a pool by the growth of its balance. Counted from nothing, that is the worth of the shares.
+/// An unwrapping counts up to one share too much. So the sum needs no more shares than there are if the pools come first.
+fn move_last(legs: &[Leg], steps: &mut [ProgramStep]) {
+    let leg = |place: &ProgramStep| legs.get(place.route_step);
+    for from in (0..steps.len()).rev() {
+        let Some(moved) = steps.get(from).and_then(leg).filter(|moved| moved.code.runs_last) else { continue };
+        let pays = |other: &Leg| other.token_out == moved.token_out && !other.code.runs_last;
+        let behind = steps.iter().rposition(|place| leg(place).is_some_and(pays)).filter(|to| *to > from);
+        let Some(between) = behind.and_then(|to| steps.get_mut(from..=to)) else { continue };
+        let touches =
+            |at: usize| legs.get(at).is_some_and(|other| [other.token_in, other.token_out].contains(&moved.token_in));
+        let mut others = between.iter().skip(1).flat_map(|place| [Some(place.route_step), place.wraps]).flatten();
+        if !others.any(touches) {
+            between.rotate_left(1);
+        }
+    }
 }
 
 /// Returns the step that this one alone feeds: one whose pool it can pay in advance, or, if this one wraps ether, one

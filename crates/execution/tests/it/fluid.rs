@@ -2,13 +2,18 @@
 //! next timestamp the recipient must receive what was quoted for it, to the wei, also after a day of interest and while
 //! a range shifts.
 
+use std::sync::Arc;
+
 use braid_devnet::{accounts::MAKER, accounts::OTHER, addresses as at, rpc::Tx, tokens};
-use braid_primitives::{Address, NATIVE_ETHER, U256};
-use braid_protocols::{Pool, PoolState, Product, SwapError, fluid::dex};
+use braid_execution::{Order, TokenAmount, encode_program, proxy};
+use braid_market::Market;
+use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
+use braid_protocols::{Pool, PoolState, Product, RouteState, SwapError, fluid::dex};
+use braid_routing::{Prepared, Request, Route, Step, solve};
 use serde_json::json;
 
 use crate::chain::Chain;
-use crate::vaults::trade;
+use crate::vaults::{only, trade};
 
 /// The tolerance of the modelled gas, relative to the receipt.
 const TOLERANCE: f64 = 0.07;
@@ -115,4 +120,94 @@ async fn a_fluid_pool_that_is_paused_or_asked_for_too_much_says_so() {
     for closed in [at::FLUID_DEX_USDC_ETH, at::FLUID_FUSDC] {
         assert_eq!(pool(&chain, closed).swap(&next, 0, 1, million), Err(SwapError::Closed));
     }
+}
+
+/// Returns the steps that redeem shares and sell ether to the pool, in this order, each priced alone.
+fn redeem_and_swap(chain: &Chain, shares: U256, ether: U256) -> [Step; 2] {
+    let next = chain.market.block().next();
+    [(at::FLUID_FUSDC, shares), (at::FLUID_DEX_USDC_ETH, ether)].map(|(address, amount_in)| {
+        let id = chain.market.pool_id(address).unwrap();
+        let pool = chain.market.pool(id).unwrap();
+        let swap = pool.swap(&next, 1, 0, amount_in).unwrap();
+        let [token_out, token_in] = [0, 1].map(|coin: usize| pool.coins[coin]);
+        let (amount_out, gas_units) = (swap.amount_out, swap.gas_units);
+        Step { pool: id, coin_in: 1, coin_out: 0, token_in, token_out, share: 0, amount_in, amount_out, gas_units }
+    })
+}
+
+/// Returns the calldata of an order that sells shares and ether for USDC.
+fn sale(market: &Market, route: &Route, amounts: [U256; 2], minimum: U256, recipient: Address) -> Bytes {
+    let inputs = [at::FLUID_FUSDC, NATIVE_ETHER].into_iter().zip(amounts);
+    let order = Order {
+        inputs: inputs.map(|(token, amount)| TokenAmount { token, amount }).collect(),
+        outputs: vec![TokenAmount { token: address("USDC"), amount: minimum }],
+        recipient,
+        deadline: market.block().next().timestamp,
+        partner_fee: None,
+    };
+    let program = encode_program(market, route, &order).unwrap();
+    braid_execution::calldata(&order, &program)
+}
+
+/// A redemption leaves less USDC in the layer, so that more of it is lent than the pool accepts.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn steps_that_break_a_limit_of_the_layer_together_are_not_quoted() {
+    let mut chain = Chain::start().await;
+    let (shares, ether) = (U256::from(150_000_000_000_000_u64), U256::from(40 * E18 + 123));
+    chain.afford(at::FLUID_FUSDC, shares).await;
+    chain.afford(NATIVE_ETHER, ether).await;
+    chain.approve(at::FLUID_FUSDC, proxy::address(), shares).await;
+    // A pool with a limit of zero names the utilization after the swap.
+    let mut strict = pool(&chain, at::FLUID_DEX_USDC_ETH);
+    let PoolState::FluidDexT1(dex::State::Storage(storage)) = &mut strict.state else { panic!("stored words") };
+    let unlimited = storage.variables2 & !(U256::from(0x3ff) << 228_usize);
+    storage.variables2 = unlimited;
+    let refused = strict.swap(&chain.market.block().next(), 1, 0, ether);
+    let Err(SwapError::LimitExceeded { amount: utilization_bps, .. }) = refused else { panic!("{refused:?}") };
+    // The pool accepts half a percent more.
+    let limit = utilization_bps / U256::from(10) + U256::from(5);
+    write(&mut chain, at::FLUID_DEX_USDC_ETH, U256::ONE, unlimited | (limit << 228_usize)).await;
+
+    let next = chain.market.block().next();
+    let (usdc_eth, share) = (pool(&chain, at::FLUID_DEX_USDC_ETH), pool(&chain, at::FLUID_FUSDC));
+    let [redeem, swap] = redeem_and_swap(&chain, shares, ether);
+    let mut route = RouteState::default();
+    let redeemed = route.swap(&share, &next, 1, 0, shares).unwrap();
+    route.record(&share, redeemed.after);
+    let refused = route.swap(&usdc_eth, &next, 1, 0, ether);
+    assert!(matches!(refused, Err(SwapError::LimitExceeded { .. })), "{refused:?}");
+    let amounts_out = vec![redeem.amount_out + swap.amount_out];
+    let wrong = Route { steps: vec![redeem.clone(), swap.clone()], amounts_out: amounts_out.clone() };
+    let data = sale(&chain.market, &wrong, [shares, ether], U256::ONE, OTHER);
+    let reason = chain.why(proxy::address(), data, ether).await;
+    assert!(reason.contains("revert"), "{reason}");
+
+    // In the other order both fit.
+    let mut route = RouteState::default();
+    let swapped = route.swap(&usdc_eth, &next, 1, 0, ether).unwrap();
+    route.record(&usdc_eth, swapped.after);
+    assert_eq!(route.swap(&share, &next, 1, 0, shares).unwrap().amount_out, redeem.amount_out);
+    let right = Route { steps: vec![swap, redeem], amounts_out };
+    let data = sale(&chain.market, &right, [shares, ether], U256::ONE, OTHER);
+    let reason = chain.why(proxy::address(), data, ether).await;
+    assert!(reason.starts_with("nothing"), "{reason}");
+
+    let market = chain.refresh_only(|pool| pool.product.family() == "fluid").await;
+    let id = |token| market.tokens().id(token).unwrap();
+    let request = Request {
+        inputs: vec![(id(at::FLUID_FUSDC), shares), (id(NATIVE_ETHER), ether)],
+        outputs: vec![(id(address("USDC")), 10_000)],
+        max_hops: 3,
+        filter: only(&[Product::FluidDexT1, Product::FluidFToken]),
+        gas_price_wei: 0,
+        max_steps: 8,
+        at: market.block().next(),
+    };
+    let Ok(solution) = solve(&Prepared::new(Arc::clone(&market)), &request) else { return };
+    let (quoted, recipient) = (solution.route.amounts_out[0], Address::repeat_byte(0xb2));
+    let data = sale(&market, &solution.route, [shares, ether], quoted, recipient);
+    chain.rpc("evm_setNextBlockTimestamp", json!([U256::from(request.at.timestamp)])).await;
+    let receipt = chain.send(proxy::address(), data, ether, 4_000_000).await;
+    assert!(receipt.succeeded, "{:?}", solution.route);
+    assert_eq!(chain.balances(recipient, &[address("USDC")]).await[0], quoted);
 }

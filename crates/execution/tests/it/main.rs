@@ -28,5 +28,6 @@ mod random_routes;
 mod shared;
 mod signatures;
 mod staked_ether_fees;
+mod staked_ether_merges;
 mod vault_v2;
 mod vaults;

@@ -2,12 +2,25 @@
 
 use alloy_primitives::U256;
 
-use super::{Revert, log_exp};
+use super::{log_exp, revert::Revert};
 
-/// One.
-pub(super) const ONE: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+pub(super) use crate::maths::WAD as ONE;
+
 /// Relative error that a power is corrected by, in units of 10⁻¹⁸.
 const MAX_POW_RELATIVE_ERROR: U256 = U256::from_limbs([10_000, 0, 0, 0]);
+
+pub(super) fn add(a: U256, b: U256) -> Result<U256, Revert> {
+    a.checked_add(b).ok_or(Revert::Arithmetic)
+}
+
+pub(super) fn sub(a: U256, b: U256) -> Result<U256, Revert> {
+    a.checked_sub(b).ok_or(Revert::Arithmetic)
+}
+
+/// Adds up balances.
+pub(super) fn total(balances: &[U256]) -> Result<U256, Revert> {
+    balances.iter().try_fold(U256::ZERO, |sum, balance| add(sum, *balance))
+}
 
 pub(super) fn mul_down(a: U256, b: U256) -> Result<U256, Revert> {
     Ok(a.checked_mul(b).ok_or(Revert::Arithmetic)? / ONE)
@@ -53,6 +66,5 @@ pub(super) fn pow_up(x: U256, y: U256, shortcuts: bool) -> Result<U256, Revert> 
         return mul_up(square, square);
     }
     let raw = log_exp::pow(x, y)?;
-    let error = mul_up(raw, MAX_POW_RELATIVE_ERROR)?.checked_add(U256::ONE).ok_or(Revert::Arithmetic)?;
-    raw.checked_add(error).ok_or(Revert::Arithmetic)
+    add(raw, add(mul_up(raw, MAX_POW_RELATIVE_ERROR)?, U256::ONE)?)
 }

@@ -6,21 +6,10 @@
 use alloy_primitives::U256;
 
 use super::{
-    Revert, StablePool,
-    fixed_point::{ONE, complement, div_down, div_up, mul_down, mul_up},
+    StablePool,
+    fixed_point::{ONE, add, complement, div_down, div_up, mul_down, mul_up, sub, total},
+    revert::Revert,
 };
-
-fn sub(a: U256, b: U256) -> Result<U256, Revert> {
-    a.checked_sub(b).ok_or(Revert::Arithmetic)
-}
-
-fn add(a: U256, b: U256) -> Result<U256, Revert> {
-    a.checked_add(b).ok_or(Revert::Arithmetic)
-}
-
-fn total(balances: &[U256]) -> Result<U256, Revert> {
-    balances.iter().try_fold(U256::ZERO, |sum, balance| add(sum, *balance))
-}
 
 impl StablePool {
     /// Computes the BPT minted for `amount` of one coin, rounded down. The part of the amount that unbalances the pool

@@ -4,7 +4,7 @@
 
 use alloy_primitives::{I256, U256};
 
-use super::Revert;
+use super::revert::Revert;
 
 /// Returns a power of ten, as a signed number.
 const fn ten_to(power: u32) -> I256 {

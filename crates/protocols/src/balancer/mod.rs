@@ -9,6 +9,7 @@ mod fixed_point;
 mod joins;
 mod log_exp;
 mod power;
+mod revert;
 mod stable;
 pub mod v2;
 pub mod v3;
@@ -19,42 +20,17 @@ pub use weighted::{Power, WeightedPool};
 
 use alloy_primitives::U256;
 
-use crate::SwapError;
-use fixed_point::{ONE, div_down, div_up, mul_down, mul_up};
-
-/// Reason for which the contract's computation reverts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Revert {
-    /// Integer overflow, or division by zero.
-    Arithmetic,
-    /// The trade exceeds the share of a balance that a weighted pool allows.
-    Ratio(U256),
-    /// An iteration did not converge.
-    Unconverged,
-    /// The trade is below the vault's minimum.
-    TooSmall,
-}
-
-impl Revert {
-    /// Converts to a swap error; `unscaled` converts the pool's own scale back to atomic units.
-    fn into_error(self, amount: U256, unscaled: impl FnOnce(U256) -> U256) -> SwapError {
-        match self {
-            Self::Arithmetic => SwapError::Overflow { amount_in: amount },
-            Self::Ratio(limit) => SwapError::LimitExceeded { limit: unscaled(limit), amount },
-            Self::Unconverged => SwapError::Closed,
-            Self::TooSmall => SwapError::ZeroOutput,
-        }
-    }
-}
+use fixed_point::{ONE, div_down, div_up, mul_down, mul_up, sub};
+use revert::Revert;
 
 /// Computes an amount in less the fee, in its own decimals.
 fn less_fee(amount: U256, fee_wad: U256) -> Result<U256, Revert> {
-    amount.checked_sub(mul_up(amount, fee_wad)?).ok_or(Revert::Arithmetic)
+    sub(amount, mul_up(amount, fee_wad)?)
 }
 
 /// Computes the amount in that leaves `amount` after the fee.
 fn plus_fee(amount: U256, fee_wad: U256) -> Result<U256, Revert> {
-    div_up(amount, ONE.checked_sub(fee_wad).ok_or(Revert::Arithmetic)?)
+    div_up(amount, sub(ONE, fee_wad)?)
 }
 
 /// Coins in the pool's own scale.
@@ -87,6 +63,6 @@ impl Scale<'_> {
 }
 
 /// Converts a fee of 18 decimals to hundredths of a basis point, rounded down.
-pub(crate) fn fee_pips(fee_wad: alloy_primitives::U256) -> Option<u32> {
-    u32::try_from(fee_wad / alloy_primitives::U256::from(1_000_000_000_000_u64)).ok()
+fn fee_pips(fee_wad: U256) -> Option<u32> {
+    u32::try_from(fee_wad / U256::from(1_000_000_000_000_u64)).ok()
 }

@@ -82,7 +82,6 @@ fn stretches(power: f64) -> usize {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -4,11 +4,16 @@ use alloy_primitives::U256;
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
-use super::{Revert, Scale, fixed_point::round_up, less_fee, plus_fee};
-use crate::{SwapError, pool::MAX_COINS};
+use super::{
+    Scale,
+    fixed_point::{add, round_up, sub, total},
+    less_fee, plus_fee,
+    revert::Revert,
+};
+use crate::{SwapError, error::positions, pool::MAX_COINS};
 
 /// Scale of the amplification parameter.
-const AMP_PRECISION: U256 = U256::from_limbs([1_000, 0, 0, 0]);
+pub(super) const AMP_PRECISION: U256 = U256::from_limbs([1_000, 0, 0, 0]);
 /// Maximum iterations of the contracts' loops.
 const MAX_ROUNDS: usize = 255;
 
@@ -47,7 +52,7 @@ impl StablePool {
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts, [`SwapError::Closed`] where it does not
     ///   converge.
     pub fn swap(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
-        let (i, j) = self.coins(coin_in, coin_out, amount_in)?;
+        let (i, j) = positions(self.coins(), coin_in, coin_out, amount_in)?;
         let out = self.out_given_in(i, j, amount_in).map_err(|revert| revert.into_error(amount_in, |limit| limit))?;
         if out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(out) }
     }
@@ -57,18 +62,12 @@ impl StablePool {
     /// # Errors
     /// As [`StablePool::swap`].
     pub fn swap_exact_out(&self, coin_in: u8, coin_out: u8, amount_out: U256) -> Result<U256, SwapError> {
-        let (i, j) = self.coins(coin_in, coin_out, amount_out)?;
+        let (i, j) = positions(self.coins(), coin_in, coin_out, amount_out)?;
         self.in_given_out(i, j, amount_out).map_err(|revert| revert.into_error(amount_out, |limit| limit))
     }
 
-    fn coins(&self, coin_in: u8, coin_out: u8, amount: U256) -> Result<(usize, usize), SwapError> {
-        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
-        let coins = self.balances.len().min(self.scaling_factors.len());
-        match amount.is_zero() {
-            _ if i == j || i >= coins || j >= coins => Err(SwapError::UnknownCoin { coin_in, coin_out }),
-            true => Err(SwapError::ZeroAmount),
-            false => Ok((i, j)),
-        }
+    fn coins(&self) -> usize {
+        self.balances.len().min(self.scaling_factors.len())
     }
 
     pub(super) fn scale(&self) -> Scale<'_> {
@@ -87,10 +86,9 @@ impl StablePool {
         let mut balances = self.scaled_balances()?;
         let invariant = self.invariant_of(&balances)?;
         let before = balances[j];
-        balances[i] = balances[i].checked_add(amount).ok_or(Revert::Arithmetic)?;
+        balances[i] = add(balances[i], amount)?;
         let after = self.balance_given_invariant(&balances, invariant, j)?;
-        let out = before.checked_sub(after).and_then(|out| out.checked_sub(U256::ONE)).ok_or(Revert::Arithmetic)?;
-        scale.down(out, j)
+        scale.down(sub(sub(before, after)?, U256::ONE)?, j)
     }
 
     fn in_given_out(&self, i: usize, j: usize, amount_out: U256) -> Result<U256, Revert> {
@@ -99,29 +97,14 @@ impl StablePool {
         let mut balances = self.scaled_balances()?;
         let invariant = self.invariant_of(&balances)?;
         let before = balances[i];
-        balances[j] = balances[j].checked_sub(amount).ok_or(Revert::Arithmetic)?;
+        balances[j] = sub(balances[j], amount)?;
         let after = self.balance_given_invariant(&balances, invariant, i)?;
-        let amount_in = after.checked_sub(before).and_then(|more| more.checked_add(U256::ONE));
-        plus_fee(scale.down_rounded_up(amount_in.ok_or(Revert::Arithmetic)?, i)?, self.fee_wad)
-    }
-
-    fn amp_times_total(&self) -> Result<U256, Revert> {
-        self.amp_times_1000.checked_mul(U256::from(self.balances.len())).ok_or(Revert::Arithmetic)
+        plus_fee(scale.down_rounded_up(add(sub(after, before)?, U256::ONE)?, i)?, self.fee_wad)
     }
 
     /// Computes the invariant. Source: `StableMath._calculateInvariant`, the older or the newer version.
     pub(super) fn invariant_of(&self, balances: &[U256]) -> Result<U256, Revert> {
-        let sum = balances.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
-        let sum = sum.ok_or(Revert::Arithmetic)?;
-        if sum.is_zero() {
-            return Ok(sum);
-        }
-        let amp = self.amp_times_total()?;
-        let next = |invariant: U256| match self.invariant {
-            Invariant::Up => next_invariant_up(amp, balances, sum, invariant),
-            Invariant::Down => next_invariant_down(amp, balances, sum, invariant),
-        };
-        settle(sum, next)
+        invariant(self.amp_times_1000, balances, self.invariant)
     }
 
     /// Computes the balance of one coin from the invariant and the others, rounded up. Source:
@@ -133,27 +116,13 @@ impl StablePool {
         coin: usize,
     ) -> Result<U256, Revert> {
         let (c, b) = self.quadratic(balances, invariant, coin).ok_or(Revert::Arithmetic)?;
-        let square = invariant.checked_mul(invariant).ok_or(Revert::Arithmetic)?;
-        let divisor = invariant.checked_add(b).ok_or(Revert::Arithmetic)?;
-        let start = round_up(square.checked_add(c), divisor)?;
-        settle(start, |balance| {
-            let numerator = balance.checked_mul(balance).and_then(|square| square.checked_add(c));
-            let denominator = balance.checked_mul(U256::from(2)).and_then(|double| double.checked_add(b));
-            let denominator = denominator.and_then(|sum| sum.checked_sub(invariant)).ok_or(Revert::Arithmetic)?;
-            round_up(numerator, denominator)
-        })
+        settled_balance(invariant, c, b)
     }
 
     /// Computes the coefficients of `y² + (b − D)·y = c`.
     fn quadratic(&self, balances: &[U256], invariant: U256, coin: usize) -> Option<(U256, U256)> {
-        let amp = self.amp_times_total().ok()?;
-        let count = U256::from(balances.len());
-        let (first, others) = balances.split_first()?;
-        let (mut sum, mut product) = (*first, first.checked_mul(count)?);
-        for balance in others {
-            product = product.checked_mul(*balance)?.checked_mul(count)?.checked_div(invariant)?;
-            sum = sum.checked_add(*balance)?;
-        }
+        let amp = self.amp_times_1000.checked_mul(U256::from(self.balances.len()))?;
+        let (sum, product) = sum_and_product(balances, invariant)?;
         let balance = *balances.get(coin)?;
         let square = invariant.checked_mul(invariant)?;
         let quotient = round_up(Some(square), amp.checked_mul(product)?).ok()?;
@@ -161,6 +130,46 @@ impl StablePool {
         let b = sum.checked_sub(balance)?.checked_add(invariant.checked_div(amp)?.checked_mul(AMP_PRECISION)?)?;
         Some((c, b))
     }
+}
+
+/// Computes the invariant `D` of scaled balances; zero for an empty pool.
+fn invariant(amp_times_1000: U256, balances: &[U256], rounding: Invariant) -> Result<U256, Revert> {
+    let sum = total(balances)?;
+    if sum.is_zero() {
+        return Ok(sum);
+    }
+    let amp = amp_times_1000.checked_mul(U256::from(balances.len())).ok_or(Revert::Arithmetic)?;
+    settle(sum, |invariant| match rounding {
+        Invariant::Up => next_invariant_up(amp, balances, sum, invariant),
+        Invariant::Down => next_invariant_down(amp, balances, sum, invariant),
+    })
+}
+
+/// Computes the newer invariant of scaled balances, which V3 pools share.
+pub(super) fn newer_invariant(amp_times_1000: U256, balances: &[U256]) -> Result<U256, Revert> {
+    invariant(amp_times_1000, balances, Invariant::Down)
+}
+
+/// Returns the sum of balances, and `n·x₀` times `n·x/D` of every other balance, each rounded down.
+pub(super) fn sum_and_product(balances: &[U256], invariant: U256) -> Option<(U256, U256)> {
+    let count = U256::from(balances.len());
+    let (first, others) = balances.split_first()?;
+    let (mut sum, mut product) = (*first, first.checked_mul(count)?);
+    for balance in others {
+        product = product.checked_mul(*balance)?.checked_mul(count)?.checked_div(invariant)?;
+        sum = sum.checked_add(*balance)?;
+    }
+    Some((sum, product))
+}
+
+/// Solves `y² + (b − D)·y = c` for the balance of one coin, rounded up.
+pub(super) fn settled_balance(invariant: U256, c: U256, b: U256) -> Result<U256, Revert> {
+    let square = invariant.checked_mul(invariant).and_then(|square| square.checked_add(c));
+    settle(round_up(square, add(invariant, b)?)?, |balance| {
+        let numerator = balance.checked_mul(balance).and_then(|square| square.checked_add(c));
+        let denominator = balance.checked_mul(U256::from(2)).and_then(|double| double.checked_add(b));
+        round_up(numerator, sub(denominator.ok_or(Revert::Arithmetic)?, invariant)?)
+    })
 }
 
 /// Collects balances into a list of bounded length.
@@ -198,17 +207,6 @@ fn next_invariant_up(amp: U256, balances: &[U256], sum: U256, invariant: U256) -
     };
     let (numerator, denominator) = parts().ok_or(Revert::Arithmetic)?;
     round_up(Some(numerator), denominator)
-}
-
-/// Computes the newer invariant of scaled balances, which V3 pools share.
-pub(super) fn newer_invariant(amp_times_1000: U256, balances: &[U256]) -> Result<U256, Revert> {
-    let sum = balances.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
-    let sum = sum.ok_or(Revert::Arithmetic)?;
-    if sum.is_zero() {
-        return Ok(sum);
-    }
-    let amp = amp_times_1000.checked_mul(U256::from(balances.len())).ok_or(Revert::Arithmetic)?;
-    settle(sum, |invariant| next_invariant_down(amp, balances, sum, invariant))
 }
 
 /// Computes one Newton step of the newer invariant, rounded down.

@@ -5,11 +5,12 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Revert, Scale,
-    fixed_point::{ONE, complement, div_down, div_up, mul_down, mul_up, pow_up},
+    Scale,
+    fixed_point::{ONE, add, complement, div_down, div_up, mul_down, mul_up, pow_up, sub},
     less_fee, plus_fee,
+    revert::Revert,
 };
-use crate::{SwapError, pool::MAX_COINS};
+use crate::{SwapError, error::positions, pool::MAX_COINS};
 
 /// Maximum share of a balance that one trade adds or removes: 30%, 18 decimals.
 const MAX_RATIO: U256 = U256::from_limbs([300_000_000_000_000_000, 0, 0, 0]);
@@ -49,7 +50,7 @@ impl WeightedPool {
     /// - [`SwapError::UnknownCoin`] for a coin that the pool does not have.
     /// - [`SwapError::Overflow`] where the contract's arithmetic reverts.
     pub fn swap(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
-        let (i, j) = self.coins(coin_in, coin_out, amount_in)?;
+        let (i, j) = positions(self.coins(), coin_in, coin_out, amount_in)?;
         let unscaled = |limit| self.scale().down(limit, i).unwrap_or(limit);
         let out = self.out_given_in(i, j, amount_in).map_err(|revert| revert.into_error(amount_in, unscaled))?;
         if out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(out) }
@@ -60,19 +61,13 @@ impl WeightedPool {
     /// # Errors
     /// As [`WeightedPool::swap`]; the limit is 30% of the balance of the coin out.
     pub fn swap_exact_out(&self, coin_in: u8, coin_out: u8, amount_out: U256) -> Result<U256, SwapError> {
-        let (i, j) = self.coins(coin_in, coin_out, amount_out)?;
+        let (i, j) = positions(self.coins(), coin_in, coin_out, amount_out)?;
         let unscaled = |limit| self.scale().down(limit, j).unwrap_or(limit);
         self.in_given_out(i, j, amount_out).map_err(|revert| revert.into_error(amount_out, unscaled))
     }
 
-    fn coins(&self, coin_in: u8, coin_out: u8, amount: U256) -> Result<(usize, usize), SwapError> {
-        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
-        let coins = self.balances.len().min(self.scaling_factors.len()).min(self.weights.len());
-        match amount.is_zero() {
-            _ if i == j || i >= coins || j >= coins => Err(SwapError::UnknownCoin { coin_in, coin_out }),
-            true => Err(SwapError::ZeroAmount),
-            false => Ok((i, j)),
-        }
+    fn coins(&self) -> usize {
+        self.balances.len().min(self.scaling_factors.len()).min(self.weights.len())
     }
 
     fn scale(&self) -> Scale<'_> {
@@ -91,7 +86,7 @@ impl WeightedPool {
         if amount > limit {
             return Err(Revert::Ratio(limit));
         }
-        let base = div_up(balance_in, balance_in.checked_add(amount).ok_or(Revert::Arithmetic)?)?;
+        let base = div_up(balance_in, add(balance_in, amount)?)?;
         let power = pow_up(base, div_down(self.weights[i], self.weights[j])?, self.shortcuts())?;
         scale.down(mul_down(balance_out, complement(power))?, j)
     }
@@ -104,9 +99,8 @@ impl WeightedPool {
         if amount > limit {
             return Err(Revert::Ratio(limit));
         }
-        let base = div_up(balance_out, balance_out.checked_sub(amount).ok_or(Revert::Arithmetic)?)?;
+        let base = div_up(balance_out, sub(balance_out, amount)?)?;
         let power = pow_up(base, div_up(self.weights[j], self.weights[i])?, self.shortcuts())?;
-        let ratio = power.checked_sub(ONE).ok_or(Revert::Arithmetic)?;
-        plus_fee(scale.down_rounded_up(mul_up(balance_in, ratio)?, i)?, self.fee_wad)
+        plus_fee(scale.down_rounded_up(mul_up(balance_in, sub(power, ONE)?)?, i)?, self.fee_wad)
     }
 }

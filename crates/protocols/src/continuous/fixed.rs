@@ -4,7 +4,6 @@ use super::{Direction, PairCurve};
 
 /// Builds the curve of a pool with a fixed rate: `rate` units of coin 1 for each of coin 0, up to capacities in the
 /// coin in.
-#[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
 pub(crate) fn fixed_rate(rate: f64, capacity_0: f64, capacity_1: f64, gas_units: [u64; 2]) -> PairCurve {
     let [forth, back] = gas_units;
     let one_way = |rate: f64, capacity: f64| {

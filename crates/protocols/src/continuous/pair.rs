@@ -1,9 +1,6 @@
-//! Conversion of a pool's exact state to the curve of two of its coins.
-
-use braid_primitives::ExecutionBlock;
+//! The curve of two coins of a pool.
 
 use super::Direction;
-use crate::Pool;
 
 /// Both directions of two coins of a pool, and the gas of a swap.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,16 +12,6 @@ pub struct PairCurve {
 }
 
 impl PairCurve {
-    /// Returns the curve of two coins of a pool, given by their positions, lower first, in the given block. `None` for
-    /// coins that do not trade, and for the conversion of ether and WETH.
-    pub fn of(pool: &Pool, coins: [u8; 2], at: &ExecutionBlock) -> Option<Self> {
-        let [low, high] = coins;
-        if low >= high || usize::from(high) >= pool.coins.len() {
-            return None;
-        }
-        pool.product.curve(&pool.state, coins, at)
-    }
-
     /// Returns the direction that sells the first coin (side 0) or the second (side 1).
     #[inline]
     pub fn direction(&self, side: u8) -> Option<&Direction> {

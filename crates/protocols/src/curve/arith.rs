@@ -4,8 +4,8 @@ use alloy_primitives::U256;
 
 use crate::SwapError;
 
-/// One, in 18-decimal fixed point.
-pub(super) const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+pub(super) use crate::maths::WAD;
+
 /// A fee of 100%: fees are in units of 10⁻¹⁰.
 pub(super) const FEE_WHOLE: U256 = U256::from_limbs([10_000_000_000, 0, 0, 0]);
 /// Maximum iterations of the contracts' Newton loops.

@@ -10,8 +10,8 @@ use super::{
     After, State, continuous::pair_curve, events, factories, lending, listed, partners, probe, step::step_code,
 };
 use crate::{
-    DecodeError, Discovered, Freshness, PoolList, Product, Protocol, RouteState, Sale, SharesPaid, Source, StateReader,
-    StepCode, Swap, SwapError, Touched, continuous::PairCurve,
+    DecodeError, Discovered, PoolList, Product, Protocol, Sale, SharesPaid, Source, StateReader, Step, StepCode, Swap,
+    SwapError, Touched, continuous::PairCurve, logs::decode,
 };
 
 sol! {
@@ -92,21 +92,19 @@ impl Protocol for Curve {
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        let malformed = DecodeError::Log { event: "pool deployment", emitter: log.address };
-        let (address, coins): (Address, Vec<Address>) = if self.product == Product::CurveTricryptoNg {
-            TricryptoPoolDeployed::decode_log_data_validate(&log.data).map(|event| (event.pool, event.coins.to_vec()))
+        let (address, coins) = if self.product == Product::CurveTricryptoNg {
+            decode(log).map(|event: TricryptoPoolDeployed| (event.pool, event.coins.to_vec()))
         } else {
-            TwocryptoPoolDeployed::decode_log_data_validate(&log.data).map(|event| (event.pool, event.coins.to_vec()))
-        }
-        .map_err(|_| malformed.clone())?;
+            decode(log).map(|event: TwocryptoPoolDeployed| (event.pool, event.coins.to_vec()))
+        }?;
         if address.is_zero() || coins.iter().any(|coin| coin.is_zero()) {
-            return Err(malformed);
+            return Err(DecodeError::Log { event: "pool deployment", emitter: log.address });
         }
-        Ok(Discovered { key: address.into(), product: self.product, coins, fee_pips: 0, tick_spacing: 0 })
+        Ok(Discovered::new(address, self.product, coins))
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
-        events::TOPICS
+        &events::TOPICS
     }
 
     fn listens_to(&self, state: &Self::State) -> Vec<Address> {
@@ -117,20 +115,12 @@ impl Protocol for Curve {
         state.has_oracle || state.depends_on_coin_contracts()
     }
 
-    fn apply(&self, _state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
-        let matters = log.topics().first().is_some_and(|topic0| events::TOPICS.contains(topic0));
-        Ok(if matters { Freshness::Stale } else { Freshness::Unaffected })
-    }
-
     /// Returns a reader. An unlisted pool is also checked against its own views before it is used.
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
         if let Some(reader) = lending::reader(pool) {
             return reader;
         }
-        if listed::holds(pool) || !self.sources.is_empty() {
-            return partners::reader(pool, None);
-        }
-        probe::reader(pool)
+        if listed::holds(pool) { partners::reader(pool, None) } else { probe::reader(pool) }
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
@@ -141,14 +131,7 @@ impl Protocol for Curve {
         if state.coins() == coins { state.validate() } else { Err("balances for other coins") }
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &Self::State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError> {
+    fn swap(&self, state: &Self::State, Step { pool, at, route, sale }: Step<'_>) -> Result<Swap, SwapError> {
         let before = route.change::<After>(self.shares_state_at(pool, state));
         let moved = state.after_vaults(at, route)?;
         let state = moved.as_ref().unwrap_or(state);
@@ -184,16 +167,9 @@ impl Protocol for Curve {
         state.base_pool.filter(|_| state.goes_through_base(coins, at))
     }
 
-    fn saved_gas_units(
-        &self,
-        state: &Self::State,
-        coins: [u8; 2],
-        at: &ExecutionBlock,
-        before: Touched,
-        touched: &dyn Fn(Address) -> bool,
-    ) -> u64 {
-        let vaults = if before.pool { 0 } else { state.saved_by_vaults(touched) };
-        vaults + state.saved_gas_units(coins, at, before.pool, state.base_pool.is_some_and(touched))
+    fn saved_gas_units(&self, state: &Self::State, coins: [u8; 2], at: &ExecutionBlock, before: Touched<'_>) -> u64 {
+        let vaults = if before.pool { 0 } else { state.saved_by_vaults(before.is_touched) };
+        vaults + state.saved_gas_units(coins, at, before.pool, state.base_pool.is_some_and(before.is_touched))
     }
 
     fn counted_gas_units(&self, state: &Self::State, at: &ExecutionBlock, before: &[Sale], sale: &Sale) -> Option<u64> {

@@ -4,6 +4,7 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{
+    arith::WAD,
     lending,
     pool::{Model, State},
     stable,
@@ -47,8 +48,6 @@ fn peaks(state: &State, [of_in, of_out]: [&Worth; 2], quote: impl Fn(U256) -> Op
     let steps = [-4.0, -2.0, -1.0, -0.5, -0.25, -0.1, 0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0];
     steps.iter().map(|step| atomic(to_balance + step * width)).filter(|amount| !amount.is_zero()).collect()
 }
-
-const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// A coin: the pool's balance in the common unit with 18 decimals, and the coin's atomic units per common unit.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Identifies unlisted pools from the answers of factories and of the pools themselves.
 
-use alloy_primitives::{Address, Bytes, U256, address};
+use alloy_primitives::{Address, Bytes, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
 
 use super::coins::{WSTETH, is_listed_share};
@@ -11,7 +11,7 @@ use super::{
     plain,
     stable::{BalanceSource, ProductRule, Rules},
 };
-use crate::{Call, Discovered, Product};
+use crate::{Call, Discovered, Product, reading::first_word};
 
 sol! {
     function get_implementation_address(address pool) external view returns (address);
@@ -44,26 +44,25 @@ impl Evidence {
     /// Returns the calls that identify an unlisted pool.
     pub(super) fn questions(pool: &Discovered) -> Vec<Call> {
         let of = pool.key.contract;
-        let call = |to: Address, data: Vec<u8>| Call { to, data: data.into() };
         match pool.product {
             Product::CurveStableswap | Product::CurveMetapool => {
-                let data = get_implementation_addressCall { pool: of }.abi_encode();
-                let mut asked = vec![call(STABLE_FACTORY, data.clone()), call(DOLLAR_FACTORY, data)];
+                let implementation = get_implementation_addressCall { pool: of };
+                let mut asked =
+                    vec![Call::new(STABLE_FACTORY, &implementation), Call::new(DOLLAR_FACTORY, &implementation)];
                 if let (Product::CurveMetapool, Some(share)) = (pool.product, pool.coins.get(1)) {
                     asked.extend([
-                        call(NEXT_FACTORY, get_base_poolCall { pool: of }.abi_encode()),
-                        call(of, versionCall {}.abi_encode()),
-                        call(*share, versionCall {}.abi_encode()),
-                        call(NEXT_FACTORY, get_pool_asset_typesCall { pool: *share }.abi_encode()),
+                        Call::new(NEXT_FACTORY, &get_base_poolCall { pool: of }),
+                        Call::new(of, &versionCall {}),
+                        Call::new(*share, &versionCall {}),
+                        Call::new(NEXT_FACTORY, &get_pool_asset_typesCall { pool: *share }),
                     ]);
                 }
                 asked
             }
-            Product::CurveStableswapNg => vec![
-                call(of, versionCall {}.abi_encode()),
-                call(NEXT_FACTORY, get_pool_asset_typesCall { pool: of }.abi_encode()),
-            ],
-            _ => vec![call(CRYPTO_FACTORY, get_tokenCall { pool: of }.abi_encode())],
+            Product::CurveStableswapNg => {
+                vec![Call::new(of, &versionCall {}), Call::new(NEXT_FACTORY, &get_pool_asset_typesCall { pool: of })]
+            }
+            _ => vec![Call::new(CRYPTO_FACTORY, &get_tokenCall { pool: of })],
         }
     }
 
@@ -87,7 +86,7 @@ impl Evidence {
 }
 
 fn address_in(answer: &Option<Bytes>) -> Option<Address> {
-    let word = U256::try_from_be_slice(answer.as_ref()?.get(..32)?)?;
+    let word = first_word(answer.as_ref())?;
     (!word.is_zero() && word.bit_len() <= 160).then(|| Address::from_word(word.into()))
 }
 
@@ -175,6 +174,8 @@ fn next_generation(pool: &Discovered, answers: &[Option<Bytes>]) -> Result<(), &
 
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::U256;
+
     use super::super::{
         implementations::{REN_POOL, SBTC_POOL, SBTC_SECOND_POOL, THREE_POOL},
         known::{THREE_CRV, by_hand},
@@ -184,7 +185,7 @@ mod tests {
 
     fn pool(product: Product, coins: u8) -> Discovered {
         let coins = (1..=coins).map(Address::with_last_byte).collect();
-        Discovered { key: Address::repeat_byte(9).into(), product, coins, fee_pips: 0, tick_spacing: 0 }
+        Discovered::new(Address::repeat_byte(9), product, coins)
     }
 
     fn said<T: SolValue>(value: T) -> Option<Bytes> {

@@ -4,11 +4,7 @@
 use alloy_primitives::{Address, B256, Bytes, U256, address};
 use alloy_sol_types::{SolEvent, sol};
 
-use crate::{
-    Call, DecodeError, Discovered, PoolList, Product,
-    answers::{Question, ask, impossible},
-    pool::MAX_COINS,
-};
+use crate::{Call, DecodeError, Discovered, PoolList, Product, pool::MAX_COINS};
 
 sol! {
     function pool_count() external view returns (uint256);
@@ -95,15 +91,6 @@ pub(super) static CRYPTO_LISTS: &[&dyn PoolList] = &[
 ];
 
 impl ListContract {
-    fn asks(&self, pool: Address) -> Vec<Question> {
-        let mut questions = vec![ask(self.address, &get_coinsCall { pool })];
-        if !matches!(self.kind, Kind::Crypto | Kind::CryptoRegistry) {
-            questions.push(ask(self.address, &is_metaCall { pool }));
-            questions.push(ask(self.address, &get_underlying_coinsCall { pool }));
-        }
-        questions
-    }
-
     fn product(&self, coins: usize, meta: bool) -> Product {
         match self.kind {
             Kind::Crypto | Kind::CryptoRegistry if coins == 3 => Product::CurveTricrypto,
@@ -129,36 +116,42 @@ impl PoolList for ListContract {
     }
 
     fn count(&self) -> Call {
-        ask(self.address, &pool_countCall {}).call
+        Call::new(self.address, &pool_countCall {})
     }
 
     fn entry(&self, index: u64) -> Call {
-        ask(self.address, &pool_listCall { index: U256::from(index) }).call
+        Call::new(self.address, &pool_listCall { index: U256::from(index) })
     }
 
     fn questions(&self, pool: Address) -> Vec<Call> {
-        crate::answers::calls(&self.asks(pool))
+        let mut questions = vec![Call::new(self.address, &get_coinsCall { pool })];
+        if !matches!(self.kind, Kind::Crypto | Kind::CryptoRegistry) {
+            questions.push(Call::new(self.address, &is_metaCall { pool }));
+            questions.push(Call::new(self.address, &get_underlying_coinsCall { pool }));
+        }
+        questions
     }
 
     fn understand(&self, pool: Address, answers: &[Option<Bytes>]) -> Result<Discovered, DecodeError> {
+        let impossible = |what| DecodeError::State { pool, what };
         let coins = |answer: Option<&Option<Bytes>>| list_of(answer?.as_ref()?);
         let own = coins(answers.first()).filter(|own| own.len() >= 2);
-        let own = own.ok_or_else(|| impossible(pool, "a list without the coins of its pool"))?;
+        let own = own.ok_or_else(|| impossible("a list without the coins of its pool"))?;
         let meta = answers.get(1).and_then(Option::as_ref).and_then(|said| U256::try_from_be_slice(said));
         let meta = meta == Some(U256::ONE);
         let mut all = own.clone();
         if meta {
             // the list has the pool's own coins, then the base pool's; the share between them is omitted
             let underlying = coins(answers.get(2)).filter(|underlying| underlying.first() == own.first());
-            let underlying = underlying.ok_or_else(|| impossible(pool, "a metapool without its base pool's coins"))?;
+            let underlying = underlying.ok_or_else(|| impossible("a metapool without its base pool's coins"))?;
             all.truncate(2);
             all.extend(underlying.into_iter().skip(1));
         }
         if all.len() > MAX_COINS {
-            return Err(impossible(pool, "more coins than any pool has"));
+            return Err(impossible("more coins than any pool has"));
         }
         let product = self.product(own.len(), meta);
-        Ok(Discovered { key: pool.into(), product, coins: all, fee_pips: 0, tick_spacing: 0 })
+        Ok(Discovered::new(pool, product, all))
     }
 }
 

@@ -7,15 +7,12 @@ use super::{
     implementations::{FRAX_POOL, FRAX_USDP_POOL, REN_POOL, SBTC_POOL, SBTC_SECOND_POOL},
     lending, listed,
     pool::{Model, State},
-    presets::rules_of,
+    presets::listed_rules,
     stable::{MetaGeneration, ProductRule, Rules},
 };
 use crate::{Discovered, Product};
 
-pub(super) use super::implementations::THREE_POOL;
-
-/// Share of the 3pool.
-pub(super) const THREE_CRV: Address = address!("6c3F90f043a72FA612cbac8115EE7e52BDe6E490");
+pub(super) use super::{coins::THREE_CRV, implementations::THREE_POOL};
 
 /// Shares and their pools. Source: Curve's main registry, `curve-js`.
 const BASE_POOLS: &[(Address, Address)] = &[
@@ -106,16 +103,6 @@ impl Identity {
     }
 }
 
-/// Returns the rounding rules of a listed pool.
-pub(super) fn rules(pool: Address) -> Rules {
-    rules_of(pool).unwrap_or(Rules::standard(ProductRule::TimesN))
-}
-
-/// Tells whether a pool is one of Aave tokens, with a dynamic fee.
-pub(super) fn is_of_aave(pool: Address) -> bool {
-    rules_of(pool) == Some(Rules::AAVE)
-}
-
 /// Returns the properties of a listed pool; `None` for any other. Metapools of the first factory are among the listed
 /// ones.
 pub(super) fn by_hand(pool: &Discovered) -> Option<Identity> {
@@ -130,7 +117,7 @@ pub(super) fn by_hand(pool: &Discovered) -> Option<Identity> {
             let two = two_coins_of(pool.key.contract).or_else(|| listed::holds(pool).then_some(ClassicTwo::Factory))?;
             Some(Identity { two, ..usual })
         }
-        Product::CurveStableswap if listed::holds(pool) => Some(Identity::stable(rules(pool.key.contract))),
+        Product::CurveStableswap if listed::holds(pool) => Some(Identity::stable(listed_rules(pool.key.contract))),
         Product::CurveStableswap => None,
         // pools with announced coins are distinguished by their version
         Product::CurveTricryptoNg | Product::CurveTwocryptoNg => Some(usual),

@@ -44,7 +44,7 @@ impl Partner {
             _ if token == STETH => (Product::LidoSteth, vec![token]),
             _ => return None,
         };
-        Some(Self { coin, found: Discovered { key: token.into(), product, coins, fee_pips: 0, tick_spacing: 0 } })
+        Some(Self { coin, found: Discovered::new(token, product, coins) })
     }
 
     /// Reads the coin's state and the decimals of its coins; `None` if the contract's answers do not decode.

@@ -235,28 +235,22 @@ impl State {
         }
         let mut gas_units = self.gas_units(at, coin_out, exchange_kind);
         let (amount_out, after) = match (&self.model, exchange_kind) {
-            (Model::Stable(own), ExchangeKind::Own(i, j) | ExchangeKind::Underlying(i, j)) => match before {
-                Some(After::Stable(balances)) => {
-                    let left = stable::State { balances: balances.clone(), ..own.clone() };
-                    let swap = left.swap(at, i, j, amount_in)?;
-                    (swap.amount_out, swap.balances.map(After::Stable))
-                }
-                _ => match Based::after(before) {
-                    Some(based) => {
-                        let left = stable::State { balances: based.base.balances.clone(), ..own.clone() };
-                        let swap = left.swap(at, i, j, amount_in)?;
-                        let after = swap.balances.map(|balances| {
-                            let base = BaseAfter { balances, ..based.base };
-                            After::Based(Box::new(Based { base, metapools: based.metapools }))
-                        });
-                        (swap.amount_out, after)
+            (Model::Stable(own), ExchangeKind::Own(i, j) | ExchangeKind::Underlying(i, j)) => {
+                let based = Based::after(before);
+                let balances = match (before, &based) {
+                    (Some(After::Stable(balances)), _) => Some(balances),
+                    (_, based) => based.as_ref().map(|based| &based.base.balances),
+                };
+                let left = balances.map(|balances| stable::State { balances: balances.clone(), ..own.clone() });
+                let swap = left.as_ref().unwrap_or(own).swap(at, i, j, amount_in)?;
+                let after = swap.balances.map(|balances| match based {
+                    Some(Based { base, metapools }) => {
+                        After::Based(Box::new(Based { base: BaseAfter { balances, ..base }, metapools }))
                     }
-                    None => {
-                        let swap = own.swap(at, i, j, amount_in)?;
-                        (swap.amount_out, swap.balances.map(After::Stable))
-                    }
-                },
-            },
+                    None => After::Stable(balances),
+                });
+                (swap.amount_out, after)
+            }
             (Model::Meta(meta), exchange_kind) => {
                 let based = Based::after(before);
                 let left = match (&based, before) {

@@ -28,6 +28,16 @@ pub const CLASSIC: &[(Address, Rules)] = &[
     (address!("c5424b857f758e906013f3555dad202e4bdb4567"), Rules::standard(ProductRule::TimesN)),
 ];
 
+/// Returns the rounding rules of a listed pool.
+pub(super) fn listed_rules(pool: Address) -> Rules {
+    rules_of(pool).unwrap_or(Rules::standard(ProductRule::TimesN))
+}
+
+/// Tells whether a pool is one of Aave tokens, with a dynamic fee.
+pub(super) fn is_of_aave(pool: Address) -> bool {
+    rules_of(pool) == Some(Rules::AAVE)
+}
+
 /// Returns the rounding rules of an individually deployed pool; `None` for any other.
 pub fn rules_of(pool: Address) -> Option<Rules> {
     CLASSIC.iter().find(|(address, _)| *address == pool).map(|(_, rules)| *rules)

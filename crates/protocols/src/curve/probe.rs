@@ -1,7 +1,7 @@
 //! Checks an unlisted pool's model against the pool's own views. A pool whose views differ is excluded.
 
 use alloy_primitives::{Address, U256};
-use alloy_sol_types::{SolCall, sol};
+use alloy_sol_types::sol;
 use braid_primitives::ExecutionBlock;
 
 use super::{
@@ -11,8 +11,7 @@ use super::{
 };
 use crate::{
     Call, Discovered, PoolState, StateReader, SwapError,
-    answers::MULTICALL3,
-    reading::{self, Reading, Stop, all},
+    reading::{self, Reading, Stop, all, first_word},
 };
 
 sol! {
@@ -32,11 +31,11 @@ fn read(pool: &Discovered, reading: &mut Reading) -> Result<PoolState, Stop> {
     let PoolState::Curve(state) = &read else { return Ok(read) };
     let probes = probes(state).ok_or(reading.impossible("a negligible balance of a coin"))?;
     let crypto = matches!(state.model, Model::Crypto(_));
-    let (timestamp, number) = (reading.timestamp(), reading.word(MULTICALL3, "getBlockNumber()"));
+    let (timestamp, number) = (reading.timestamp(), reading.block_number());
     let views = all(probes.iter().map(|probe| reading.call(probe.call(pool.key.contract, crypto))))?;
-    let at = ExecutionBlock { number: number?.saturating_to(), timestamp: timestamp? };
+    let at = ExecutionBlock { number: number?, timestamp: timestamp? };
     for (probe, view) in probes.iter().zip(views) {
-        let said = view.and_then(|view| U256::try_from_be_slice(view.get(..32)?));
+        let said = first_word(view.as_ref());
         let said = said.ok_or(reading.impossible("a view of its output that reverted"))?;
         if probe.expected(state, &at) != Ok(said) {
             return Err(reading.impossible("its own view of the output differs from the model"));
@@ -60,12 +59,11 @@ const PART: u64 = 1_000;
 impl Probe {
     fn call(&self, pool: Address, crypto: bool) -> Call {
         let (i, j, dx) = (self.coin_in, self.coin_out, self.amount_in);
-        let data = match (crypto, self.underlying) {
-            (true, _) => Crypto::get_dyCall { i: U256::from(i), j: U256::from(j), dx }.abi_encode(),
-            (_, true) => get_dy_underlyingCall { i: i.into(), j: j.into(), dx }.abi_encode(),
-            _ => get_dyCall { i: i.into(), j: j.into(), dx }.abi_encode(),
-        };
-        Call { to: pool, data: data.into() }
+        match (crypto, self.underlying) {
+            (true, _) => Call::new(pool, &Crypto::get_dyCall { i: U256::from(i), j: U256::from(j), dx }),
+            (_, true) => Call::new(pool, &get_dy_underlyingCall { i: i.into(), j: j.into(), dx }),
+            _ => Call::new(pool, &get_dyCall { i: i.into(), j: j.into(), dx }),
+        }
     }
 
     fn expected(&self, state: &State, at: &ExecutionBlock) -> Result<U256, SwapError> {

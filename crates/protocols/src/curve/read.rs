@@ -1,93 +1,15 @@
-//! Calls that read a Curve pool's state, and the decoding of their answers. Pure: the caller makes the calls, all at
-//! one block.
+//! Readings of a Curve pool's state.
 //!
-//! A call that a pool's generation does not support reverts, which is an answer too.
+//! A pool is asked only for what its generation supports, because a call that reverts is repeated alone.
 
 use alloy_primitives::{Address, Bytes, U256, address};
-use alloy_sol_types::{SolCall, sol};
 use arrayvec::ArrayVec;
 
-use super::crypto::{self, AmpGamma, Kind, Repricing};
-use super::stable::{Amplification, Rate, Rates, Rules, State};
+use super::crypto::{self, AmpGamma, ClassicTwo, Kind, Repricing};
+use super::stable::{Amplification, Rates, Rules, State};
 use crate::pool::MAX_COINS;
+use crate::reading::{Reading, Stop, all};
 use crate::{Call, DecodeError};
-
-sol! {
-    function balances(uint256 coin) external view returns (uint256);
-    function A() external view returns (uint256);
-    function A_precise() external view returns (uint256);
-    function initial_A() external view returns (uint256);
-    function future_A() external view returns (uint256);
-    function initial_A_time() external view returns (uint256);
-    function future_A_time() external view returns (uint256);
-    function fee() external view returns (uint256);
-    function admin_fee() external view returns (uint256);
-    function offpeg_fee_multiplier() external view returns (uint256);
-    function D() external view returns (uint256);
-    function initial_A_gamma() external view returns (uint256);
-    function future_A_gamma() external view returns (uint256);
-    function initial_A_gamma_time() external view returns (uint256);
-    function future_A_gamma_time() external view returns (uint256);
-    function mid_fee() external view returns (uint256);
-    function out_fee() external view returns (uint256);
-    function fee_gamma() external view returns (uint256);
-    function last_prices_timestamp() external view returns (uint256);
-    function last_timestamp() external view returns (uint256);
-    function ma_half_time() external view returns (uint256);
-    function ma_time() external view returns (uint256);
-    function xcp_profit() external view returns (uint256);
-    function virtual_price() external view returns (uint256);
-    function allowed_extra_profit() external view returns (uint256);
-    function adjustment_step() external view returns (uint256);
-    function totalSupply() external view returns (uint256);
-    interface Three {
-        function price_scale(uint256 k) external view returns (uint256);
-        function price_oracle(uint256 k) external view returns (uint256);
-        function last_prices(uint256 k) external view returns (uint256);
-    }
-    interface Two {
-        function price_scale() external view returns (uint256);
-        function price_oracle() external view returns (uint256);
-        function last_prices() external view returns (uint256);
-    }
-    /// Interface of the first pools, whose coin positions have another type.
-    interface First {
-        function balances(int128 coin) external view returns (uint256);
-    }
-}
-
-/// Answers of one round, taken one by one in the order of the calls.
-struct Answers<'a> {
-    pool: Address,
-    rest: &'a [Option<Bytes>],
-}
-
-impl Answers<'_> {
-    /// Returns the next word; `None` if the call reverted or returned less.
-    fn word(&mut self) -> Option<U256> {
-        let (first, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        first.as_ref().filter(|bytes| bytes.len() >= 32).and_then(|bytes| U256::try_from_be_slice(bytes.get(..32)?))
-    }
-
-    fn need(&mut self, call: &'static str) -> Result<U256, DecodeError> {
-        let got = "a revert, or no number";
-        self.word().ok_or(DecodeError::Call { pool: self.pool, call, got })
-    }
-
-    fn need_u64(&mut self, call: &'static str) -> Result<u64, DecodeError> {
-        let word = self.need(call)?;
-        u64::try_from(word).map_err(|_| DecodeError::Call { pool: self.pool, call, got: "more than 64 bits" })
-    }
-}
-
-fn expect(pool: Address, calls: usize, answers: &[Option<Bytes>]) -> Result<Answers<'_>, DecodeError> {
-    if answers.len() == calls {
-        Ok(Answers { pool, rest: answers })
-    } else {
-        Err(DecodeError::AnswerCount { expected: calls, got: answers.len() })
-    }
-}
 
 /// Properties of a StableSwap pool that never change and that the reading needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,11 +33,10 @@ const FIRST: [Address; 5] = [
     address!("A5407eAE9Ba41422680e2e00537571bcC53efBfD"),
 ];
 
-impl StableReading {
-    fn has_signed_positions(&self) -> bool {
-        FIRST.contains(&self.pool)
-    }
+/// Administrator's share of the fee of a pool without a view of it, in units of 10⁻¹⁰: half.
+const USUAL_ADMIN_FEE: u64 = 5_000_000_000;
 
+impl StableReading {
     /// Returns false for the pools from before the amplification had a precision: those whose loops return an unsettled
     /// value.
     const fn is_precise(&self) -> bool {
@@ -128,56 +49,21 @@ impl StableReading {
         self.rules.exchange_keeps_one || self.is_precise()
     }
 
-    fn questions(&self) -> usize {
-        let ramp = if self.ramps() { 4 } else { 0 };
-        3 + ramp + self.rates.len() + usize::from(self.is_precise()) + usize::from(self.fee_moves)
-    }
+    /// Reads the pool. One without ramp functions has no ramp.
+    pub(super) fn read(&self, reading: &mut Reading) -> Result<State, Stop> {
+        let pool = self.pool;
+        let balance = if FIRST.contains(&pool) { "balances(int128)" } else { "balances(uint256)" };
+        let balances = all((0..self.rates.len()).map(|coin| reading.word_at(pool, balance, coin)));
+        let plain = reading.word(pool, "A()");
+        let precise = if self.is_precise() { reading.try_word(pool, "A_precise()") } else { Ok(None) };
+        let views = ["initial_A()", "future_A()", "initial_A_time()", "future_A_time()"];
+        let ramp = all(views.into_iter().filter(|_| self.ramps()).map(|view| reading.try_word(pool, view)));
+        let (fee, admin_fee) = (reading.word(pool, "fee()"), reading.try_word(pool, "admin_fee()"));
+        let multiplier = if self.fee_moves { reading.word(pool, "offpeg_fee_multiplier()") } else { Ok(U256::ZERO) };
 
-    /// Returns the calls, in the order in which [`Self::state`] takes their answers. It includes none that such a pool
-    /// does not support, because a reverted call is repeated alone.
-    pub fn calls(&self) -> Vec<Call> {
-        let call = |data: Vec<u8>| Call { to: self.pool, data: data.into() };
-        let mut calls = Vec::with_capacity(self.questions());
-        for coin in 0..u8::try_from(self.rates.len()).unwrap_or(u8::MAX) {
-            let first = First::balancesCall { coin: i128::from(coin) }.abi_encode();
-            let later = balancesCall { coin: U256::from(coin) }.abi_encode();
-            calls.push(call(if self.has_signed_positions() { first } else { later }));
-        }
-        calls.push(call(ACall {}.abi_encode()));
-        if self.is_precise() {
-            calls.push(call(A_preciseCall {}.abi_encode()));
-        }
-        if self.ramps() {
-            calls.push(call(initial_ACall {}.abi_encode()));
-            calls.push(call(future_ACall {}.abi_encode()));
-            calls.push(call(initial_A_timeCall {}.abi_encode()));
-            calls.push(call(future_A_timeCall {}.abi_encode()));
-        }
-        calls.push(call(feeCall {}.abi_encode()));
-        calls.push(call(admin_feeCall {}.abi_encode()));
-        if self.fee_moves {
-            calls.push(call(offpeg_fee_multiplierCall {}.abi_encode()));
-        }
-        calls
-    }
-
-    /// Decodes the state. A pool without ramp functions has no ramp; a pool without a fixed administrator fee takes
-    /// half of the fee.
-    ///
-    /// # Errors
-    /// [`DecodeError`] if a pool of this kind would not have answered so.
-    pub fn state(&self, answers: &[Option<Bytes>]) -> Result<State, DecodeError> {
-        let mut answers = expect(self.pool, self.questions(), answers)?;
-        let mut balances = ArrayVec::new();
-        for _ in 0..self.rates.len() {
-            balances.push(answers.need("balances")?);
-        }
-        let plain = answers.need("A")?;
-        let precise = if self.is_precise() { answers.word() } else { None };
-        let mut word = || if self.ramps() { answers.word() } else { None };
-        let ramp = [word(), word(), word(), word()];
+        let (plain, precise) = (plain?, precise?);
         let precision = if precise.is_some() { 100 } else { 1 };
-        let amplification = match ramp {
+        let amplification = match ramp?[..] {
             [Some(initial), Some(future), Some(start), Some(end)] => Amplification {
                 initial,
                 future,
@@ -188,14 +74,27 @@ impl StableReading {
             _ => Amplification::constant(precise.unwrap_or(plain), precision),
         };
         Ok(State {
-            balances,
-            rates: Rates(self.rates.iter().copied().map(Rate::Fixed).collect()),
+            balances: balances?.into_iter().collect(),
+            rates: Rates::fixed(self.rates.iter().copied()),
             amplification,
-            fee: answers.need_u64("fee")?,
-            admin_fee: answers.word().map_or(5_000_000_000, |fee| fee.saturating_to()),
-            offpeg_fee_multiplier: if self.fee_moves { answers.need_u64("offpeg_fee_multiplier")? } else { 0 },
+            fee: reading.narrow(fee?)?,
+            admin_fee: admin_fee?.map_or(USUAL_ADMIN_FEE, |fee| fee.saturating_to()),
+            offpeg_fee_multiplier: reading.narrow(multiplier?)?,
             rules: self.rules,
         })
+    }
+
+    /// Returns the calls of the reading.
+    pub fn calls(&self) -> Vec<Call> {
+        Reading::calls_of(self.pool, |reading| self.read(reading))
+    }
+
+    /// Decodes the state from the answers to [`calls`](Self::calls).
+    ///
+    /// # Errors
+    /// [`DecodeError`] if a pool of this kind would not have answered so.
+    pub fn state(&self, answers: &[Option<Bytes>]) -> Result<State, DecodeError> {
+        Reading::decode(self.pool, answers, |reading| self.read(reading))
     }
 }
 
@@ -213,126 +112,94 @@ pub struct CryptoReading {
 }
 
 impl CryptoReading {
-    fn coins(&self) -> u8 {
-        if self.kind.coins() == 3 { 3 } else { 2 }
-    }
-
-    /// Returns the calls, in the order in which [`Self::state`] takes their answers.
-    pub fn calls(&self) -> Vec<Call> {
-        let call = |data: Vec<u8>| Call { to: self.pool, data: data.into() };
-        let mut calls = Vec::new();
-        for coin in 0..self.coins() {
-            calls.push(call(balancesCall { coin: U256::from(coin) }.abi_encode()));
-        }
-        for k in 0..self.coins() - 1 {
-            let k = U256::from(k);
-            let three = [
-                Three::price_scaleCall { k }.abi_encode(),
-                Three::price_oracleCall { k }.abi_encode(),
-                Three::last_pricesCall { k }.abi_encode(),
-            ];
-            let two = [
-                Two::price_scaleCall {}.abi_encode(),
-                Two::price_oracleCall {}.abi_encode(),
-                Two::last_pricesCall {}.abi_encode(),
-            ];
-            calls.extend(if self.kind.coins() == 3 { three } else { two }.map(call));
-        }
-        let words = [
-            DCall {}.abi_encode(),
-            initial_A_gammaCall {}.abi_encode(),
-            future_A_gammaCall {}.abi_encode(),
-            initial_A_gamma_timeCall {}.abi_encode(),
-            future_A_gamma_timeCall {}.abi_encode(),
-            mid_feeCall {}.abi_encode(),
-            out_feeCall {}.abi_encode(),
-            fee_gammaCall {}.abi_encode(),
-            if self.packs_times() {
-                last_timestampCall {}.abi_encode()
-            } else {
-                last_prices_timestampCall {}.abi_encode()
-            },
-            if self.stores_half_time() { ma_half_timeCall {}.abi_encode() } else { ma_timeCall {}.abi_encode() },
-            xcp_profitCall {}.abi_encode(),
-            virtual_priceCall {}.abi_encode(),
-            allowed_extra_profitCall {}.abi_encode(),
-            adjustment_stepCall {}.abi_encode(),
-        ];
-        calls.extend(words.map(call));
-        calls.push(Call { to: self.shares, data: totalSupplyCall {}.abi_encode().into() });
-        calls
-    }
-
-    /// Decodes the state. Private variables are unknown: whether a move of the price scale is in progress in a pool of
+    /// Reads the pool. Private variables are unknown: whether a move of the price scale is in progress in a pool of
     /// 2021, and the stored average of pools whose getter advances it to the block of the call.
-    ///
-    /// # Errors
-    /// [`DecodeError`] if a pool of this kind would not have answered so.
-    pub fn state(&self, answers: &[Option<Bytes>]) -> Result<crypto::State, DecodeError> {
-        let coins = self.kind.coins();
-        let mut answers = expect(self.pool, coins + 3 * (coins - 1) + 15, answers)?;
-        let (mut balances, mut price_scale) = ([U256::ZERO; 3], [U256::ZERO; 2]);
-        let (mut oracle, mut last_prices) = ([U256::ZERO; 2], [U256::ZERO; 2]);
-        for balance in balances.iter_mut().take(coins) {
-            *balance = answers.need("balances")?;
-        }
-        for k in 0..coins - 1 {
-            price_scale[k] = answers.need("price_scale")?;
-            oracle[k] = answers.need("price_oracle")?;
-            last_prices[k] = answers.need("last_prices")?;
-        }
-        let d = answers.need("D")?;
-        let amp_gamma = self.amp_gamma(&mut answers)?;
-        let (mid_fee, out_fee) = (answers.need_u64("mid_fee")?, answers.need_u64("out_fee")?);
-        let fee_gamma = answers.need("fee_gamma")?;
-        let (stamp, time) = (answers.need("the time of prices")?, answers.need_u64("ma_time")?);
+    pub(super) fn read(&self, reading: &mut Reading) -> Result<crypto::State, Stop> {
+        let (pool, coins) = (self.pool, self.kind.coins());
+        let held = all((0..coins).map(|coin| reading.word_at(pool, "balances(uint256)", coin)));
+        let mut prices = |of_two: &'static str, of_three: &'static str| {
+            all((0..coins - 1).map(|place| match coins {
+                3 => reading.word_at(pool, of_three, place),
+                _ => reading.word(pool, of_two),
+            }))
+        };
+        let scale = prices("price_scale()", "price_scale(uint256)");
+        let oracle = prices("price_oracle()", "price_oracle(uint256)");
+        let last = prices("last_prices()", "last_prices(uint256)");
+        let stamp = if self.packs_times() { "last_timestamp()" } else { "last_prices_timestamp()" };
+        let average = if self.kind.is_classic() { "ma_half_time()" } else { "ma_time()" };
+        let ramp = ["initial_A_gamma()", "future_A_gamma()", "initial_A_gamma_time()", "future_A_gamma_time()"];
+        let ramp = reading.words(pool, ramp);
+        let fees = reading.words(pool, ["mid_fee()", "out_fee()", "fee_gamma()"]);
+        let views = ["D()", stamp, average, "xcp_profit()", "virtual_price()"];
+        let numbers = reading.words(pool, views);
+        let steps = reading.words(pool, ["allowed_extra_profit()", "adjustment_step()"]);
+        let total_supply = reading.word(self.shares, "totalSupply()")?;
+
+        let [d, stamp, averaging_seconds, xcp_profit, virtual_price] = numbers?;
+        let ([mid_fee, out_fee, fee_gamma], [allowed_extra_profit, adjustment_step]) = (fees?, steps?);
+        let [initial, future, initial_time, future_time] = ramp?;
+        // the upper half of the word is the amplification, the lower is gamma
+        let halves = |word: U256| (word >> 128, word & U256::from(u128::MAX));
+        let amp_gamma = AmpGamma {
+            initial: halves(initial),
+            future: halves(future),
+            initial_time: reading.narrow(initial_time)?,
+            future_time: reading.narrow(future_time)?,
+        };
         let repricing = Repricing {
-            price_oracle: self.stores_what_it_shows().then_some(oracle),
-            last_prices,
+            price_oracle: Some(padded(oracle?)).filter(|_| self.stores_what_it_shows()),
+            last_prices: padded(last?),
             // Twocrypto stores two times in one word; that of prices is the lower half
             last_prices_timestamp: stamp.as_limbs()[0],
-            averaging_seconds: time,
-            xcp_profit: answers.need("xcp_profit")?,
-            virtual_price: answers.need("virtual_price")?,
-            allowed_extra_profit: answers.need("allowed_extra_profit")?,
-            adjustment_step: answers.need("adjustment_step")?,
-            total_supply: answers.need("totalSupply")?,
+            averaging_seconds: reading.narrow(averaging_seconds)?,
+            xcp_profit,
+            virtual_price,
+            allowed_extra_profit,
+            adjustment_step,
+            total_supply,
             not_adjusted: None,
         };
         Ok(crypto::State {
             kind: self.kind,
-            balances,
+            balances: padded(held?),
             precisions: self.precisions,
-            price_scale,
+            price_scale: padded(scale?),
             d,
             amp_gamma,
-            mid_fee,
-            out_fee,
+            mid_fee: reading.narrow(mid_fee)?,
+            out_fee: reading.narrow(out_fee)?,
             fee_gamma,
             repricing: Some(repricing),
         })
+    }
+
+    /// Returns the calls of the reading.
+    pub fn calls(&self) -> Vec<Call> {
+        Reading::calls_of(self.pool, |reading| self.read(reading))
+    }
+
+    /// Decodes the state from the answers to [`calls`](Self::calls).
+    ///
+    /// # Errors
+    /// [`DecodeError`] if a pool of this kind would not have answered so.
+    pub fn state(&self, answers: &[Option<Bytes>]) -> Result<crypto::State, DecodeError> {
+        Reading::decode(self.pool, answers, |reading| self.read(reading))
     }
 
     const fn packs_times(&self) -> bool {
         matches!(self.kind, Kind::TwocryptoNg | Kind::TwocryptoStable)
     }
 
-    const fn stores_half_time(&self) -> bool {
-        matches!(self.kind, Kind::Cryptoswap(_) | Kind::Tricrypto)
-    }
-
     /// Tells whether `price_oracle` returns the stored value: only in the pools of 2021 before the factory.
     const fn stores_what_it_shows(&self) -> bool {
-        matches!(self.kind, Kind::Tricrypto | Kind::Cryptoswap(crypto::ClassicTwo::Early))
+        matches!(self.kind, Kind::Tricrypto | Kind::Cryptoswap(ClassicTwo::Early))
     }
+}
 
-    /// Decodes amplification and gamma, the upper and the lower half of one word.
-    fn amp_gamma(&self, answers: &mut Answers<'_>) -> Result<AmpGamma, DecodeError> {
-        let halves = |word: U256| (word >> 128, word & U256::from(u128::MAX));
-        let initial = halves(answers.need("initial_A_gamma")?);
-        let future = halves(answers.need("future_A_gamma")?);
-        let initial_time = answers.need_u64("initial_A_gamma_time")?;
-        let future_time = answers.need_u64("future_A_gamma_time")?;
-        Ok(AmpGamma { initial, future, initial_time, future_time })
-    }
+/// Fills a list with zeros.
+fn padded<const N: usize>(values: Vec<U256>) -> [U256; N] {
+    let mut padded = [U256::ZERO; N];
+    padded.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+    padded
 }

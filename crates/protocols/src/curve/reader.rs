@@ -1,19 +1,21 @@
 //! Reads a pool of any kind in one or two rounds: first its identity and balances, then its base pool.
 
-use alloy_primitives::{Address, Bytes, U256, address};
+use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::sol;
 use braid_primitives::NATIVE_ETHER;
 
 use super::{
+    arith::WAD,
     crypto::Kind,
     evidence::Evidence,
     known::{self, Identity},
     pool::{Model, State},
+    presets::{is_of_aave, listed_rules},
     read::{CryptoReading, StableReading},
     stable::{BasePool, CachedPrice, MetaGeneration, MetaState, ProductRule, Rate, Rates, Rules},
 };
 use crate::{
-    Call, Discovered, Product,
+    Discovered, Product,
     pool::MAX_COINS,
     reading::{Reading, Stop, all},
 };
@@ -23,8 +25,6 @@ sol! {
     function version() external view returns (string);
     function offpeg_fee_multiplier() external view returns (uint256);
 }
-
-const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Reader of one pool.
 #[derive(Clone, Debug)]
@@ -41,11 +41,6 @@ const SHARES: &[(Address, Address)] = &[
     (address!("0f3159811670c117c372428D4E69AC32325e4D0F"), address!("6c38cE8984a890F5e46e6dF6117C26b3F1EcfC9C")),
 ];
 
-/// Returns the raw answers to calls.
-fn raw(calls: Vec<Call>, reading: &mut Reading) -> Result<Vec<Option<Bytes>>, Stop> {
-    all(calls.into_iter().map(|call| reading.call(call)))
-}
-
 impl PoolReader {
     pub(super) fn new(pool: &Discovered, was: Option<&State>) -> Self {
         let identity = was.map(Identity::of).or_else(|| known::by_hand(pool));
@@ -61,7 +56,7 @@ impl PoolReader {
         let own = pool == self.pool.key.contract && self.pool.product == Product::CurveStableswapNg;
         let next_base = self.stands_on_next(pool);
         let rates = rates.iter().copied().take(MAX_COINS).collect();
-        StableReading { pool, rates, rules, fee_moves: own || next_base || known::is_of_aave(pool) }
+        StableReading { pool, rates, rules, fee_moves: own || next_base || is_of_aave(pool) }
     }
 
     /// Tells whether a metapool's base pool is of the next generation: then its share is the pool itself.
@@ -98,7 +93,7 @@ impl PoolReader {
         if let Some(known) = self.identity {
             return Ok(known);
         }
-        let shown = raw(Evidence::questions(&self.pool), reading)?;
+        let shown = reading.calls(Evidence::questions(&self.pool))?;
         Evidence::identify(&self.pool, &shown).map_err(|what| reading.impossible(what))
     }
 
@@ -144,15 +139,15 @@ impl PoolReader {
             (value, reading.try_word(address, "base_cache_updated()"))
         });
         let presumed = self.of_coins(address, &vec![WAD; self.own_coins()], self.presumed().rules);
-        let of_pool = raw(presumed.calls(), reading);
+        let _ = presumed.read(reading);
         if product == Product::CurveMetapool && self.pool.coins.get(1) == Some(&known::THREE_CRV) {
             // this base pool is known in advance, so it is read in the same round
-            let base = self.of_coins(known::THREE_POOL, &[WAD; 3], known::rules(known::THREE_POOL));
+            let base = self.of_coins(known::THREE_POOL, &[WAD; 3], listed_rules(known::THREE_POOL));
             drop(self.base(base, self.presumed(), reading));
         }
-        let (rates, identity, of_pool) = (rates?, identity?, of_pool?);
+        let (rates, identity) = (rates?, identity?);
         let own = rates.get(..self.own_coins()).unwrap_or(&rates);
-        let mut pool = self.of_coins(address, own, identity.rules).state(&of_pool)?;
+        let mut pool = self.of_coins(address, own, identity.rules).read(reading)?;
         if let Some(said) = stored_rates {
             let said = said?.filter(|said| said.len() == rates.len());
             let said = said.ok_or(reading.impossible("stored rates that do not fit its coins"))?;
@@ -172,7 +167,7 @@ impl PoolReader {
             *rate = Rate::Fixed(WAD);
         }
         let next = Rules::standard(ProductRule::Whole);
-        let rules = if self.stands_on_next(base) { next } else { known::rules(base) };
+        let rules = if self.stands_on_next(base) { next } else { listed_rules(base) };
         let of_base = self.of_coins(base, rates.get(2..).unwrap_or_default(), rules);
         let (of_base, next) = self.base(of_base, identity, reading)?;
         if let Some((offpeg_fee_multiplier, rate)) = next {
@@ -196,14 +191,14 @@ impl PoolReader {
         reading: &mut Reading,
     ) -> Result<(BasePool, Option<(u64, Option<Rate>)>), Stop> {
         let share = self.pool.coins.get(1).copied().unwrap_or_default();
-        let (said, supply) = (raw(of_base.calls(), reading), reading.try_word(share, "totalSupply()"));
+        let (state, supply) = (of_base.read(reading), reading.try_word(share, "totalSupply()"));
         let next = identity.next.then(|| {
             let multiplier = reading.try_word(self.pool.key.contract, "offpeg_fee_multiplier()");
             (multiplier, reading.try_ask(self.pool.key.contract, &stored_ratesCall {}))
         });
-        let (said, supply) = (said?, supply?);
+        let (state, supply) = (state?, supply?);
         let total_supply = supply.ok_or(reading.impossible("a base pool without shares"))?;
-        let base = BasePool { state: of_base.state(&said)?, total_supply };
+        let base = BasePool { state, total_supply };
         let Some((multiplier, rates)) = next else { return Ok((base, None)) };
         let multiplier = multiplier?.and_then(|multiplier| u64::try_from(multiplier).ok());
         let multiplier = multiplier.ok_or(reading.impossible("a dynamic fee without its multiplier"))?;
@@ -218,7 +213,7 @@ impl PoolReader {
         let version = tells_version.then(|| reading.try_ask(address, &versionCall {}));
         let token = (!tells_version).then(|| reading.try_word(address, "token()"));
         if let Some(guessed) = self.guessed_crypto() {
-            drop(raw(guessed.calls(), reading));
+            let _ = guessed.read(reading);
         }
         let (rates, identity, version) = (rates?, identity?, version.transpose()?.flatten());
         let kind = match (self.pool.product, version.as_deref()) {
@@ -241,7 +236,6 @@ impl PoolReader {
         let mut precisions = [U256::ZERO; 3];
         precisions.iter_mut().zip(rates).for_each(|(precision, rate)| *precision = rate / WAD);
         let of_pool = CryptoReading { pool: address, shares, kind, precisions };
-        let said = raw(of_pool.calls(), reading)?;
-        Ok((Model::Crypto(of_pool.state(&said)?), None, false))
+        Ok((Model::Crypto(of_pool.read(reading)?), None, false))
     }
 }

@@ -3,8 +3,12 @@
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
-use super::{Conversion, RAY, WAD, mul_div};
-use crate::{aave::ray_mul, vault::Rounding};
+use super::Conversion;
+use crate::{
+    aave::{RAY, ray_mul},
+    maths::{WAD, mul_div},
+    vault::Rounding,
+};
 
 /// A year of 365 days.
 pub(super) const YEAR_SECONDS: u64 = 31_536_000;

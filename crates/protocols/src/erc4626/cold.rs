@@ -2,21 +2,21 @@
 
 use alloy_primitives::{Address, B256, Log, U256, address, b256};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::{ExecutionBlock, PoolKey};
+use braid_primitives::ExecutionBlock;
 
 use super::{
     ASSET_COIN, Accrual, Form, LISTED, Listed, State,
     continuous::pair_curve,
     parts::VaultAddresses,
-    reader::{Kind, PROBE, questions, read, read_unlisted},
+    previews::{PROBE, questions},
+    reader::{Kind, read, read_unlisted},
 };
 use crate::{
-    Call, DecodeError, Discovered, Freshness, Prediction, Product, Protocol, RouteState, Sale, Source, StateReader,
-    StepCode, Swap, SwapError,
-    answers::{Answers, Question, ask},
+    Call, DecodeError, Discovered, Prediction, Product, Protocol, Source, StateReader, Step, StepCode, Swap, SwapError,
     continuous::PairCurve,
-    reading::{self, Reading},
-    vault::{self, EarlierTrades, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
+    logs::{decode, malformed},
+    reading::{self, Question, Reading, Stop},
+    vault::{self, EarlierTrades, Rate, Trade, Traded, Trades, VaultProtocol, step_code},
 };
 
 sol! {
@@ -59,7 +59,7 @@ pub struct Erc4626;
 /// Returns the candidate of a vault that the operator named, or that was seen to trade. The reader asks it for its
 /// asset.
 fn named(vault: Address) -> Discovered {
-    Discovered { key: vault.into(), product: Product::Erc4626, coins: vec![vault], fee_pips: 0, tick_spacing: 0 }
+    Discovered::new(vault, Product::Erc4626, vec![vault])
 }
 
 fn listed(vault: Address) -> Option<Listed> {
@@ -90,29 +90,14 @@ impl Protocol for Erc4626 {
     }
 
     fn fixed_pools(&self) -> Vec<Discovered> {
-        let pool = |listed: &super::Listed| Discovered {
-            key: listed.vault.into(),
-            product: Product::Erc4626,
-            coins: vec![listed.asset, listed.vault],
-            fee_pips: 0,
-            tick_spacing: 0,
-        };
+        let pool = |Listed { vault, asset, .. }: &Listed| Discovered::new(*vault, self.product(), vec![*asset, *vault]);
         LISTED.iter().map(pool).collect()
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        let malformed = DecodeError::Log { event: "StataTokenCreated", emitter: log.address };
-        let Ok(event) = StataTokenCreated::decode_log_data_validate(&log.data) else { return Err(malformed) };
-        if event.stataToken.is_zero() || event.underlying.is_zero() || event.stataToken == event.underlying {
-            return Err(malformed);
-        }
-        Ok(Discovered {
-            key: event.stataToken.into(),
-            product: Product::Erc4626,
-            coins: vec![event.underlying, event.stataToken],
-            fee_pips: 0,
-            tick_spacing: 0,
-        })
+        let event: StataTokenCreated = decode(log)?;
+        let pool = vault::announced(event.stataToken, event.underlying, self.product());
+        pool.ok_or_else(|| malformed::<StataTokenCreated>(log))
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
@@ -123,14 +108,9 @@ impl Protocol for Erc4626 {
         true
     }
 
-    fn apply(&self, _state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
-        let matters = log.topics().first().is_some_and(|topic0| self.freshness_topics().contains(topic0));
-        Ok(if matters { Freshness::Stale } else { Freshness::Unaffected })
-    }
-
     fn unnamed_coin(&self, pool: &Discovered) -> Option<Call> {
         let [vault] = pool.coins[..] else { return None };
-        Some(ask(vault, &assetCall {}).call)
+        Some(Call::new(vault, &assetCall {}))
     }
 
     fn suggested(&self, log: &Log) -> Option<Discovered> {
@@ -164,15 +144,8 @@ impl Protocol for Erc4626 {
         Some(named(vault))
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &Self::State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError> {
-        vault::swap(self, pool.contract, state, at, route, sale)
+    fn swap(&self, state: &Self::State, step: Step<'_>) -> Result<Swap, SwapError> {
+        vault::swap(self, state, step)
     }
 
     fn depends_on_time(&self, state: &Self::State) -> bool {
@@ -185,15 +158,6 @@ impl Protocol for Erc4626 {
 
     fn curve(&self, state: &Self::State, _coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
         pair_curve(state, at)
-    }
-
-    fn vault_trades<'a>(
-        &self,
-        pool: Address,
-        state: &Self::State,
-        trades: &'a Trades,
-    ) -> Option<(Address, Vault, &'a Trades)> {
-        Some((pool, Vault { product: self.product(), state: state.clone().into() }, trades))
     }
 
     fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
@@ -230,12 +194,8 @@ impl VaultProtocol for Erc4626 {
         state.previewed_gas_units()
     }
 
-    fn ask_factory(&self, factory: Address, _vault: Address, asset: Address) -> Question {
-        ask(factory, &getStataTokenCall { underlying: asset })
-    }
-
-    fn is_created(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
-        answers.try_next::<getStataTokenCall>() == Some(vault)
+    fn is_created(&self, factory: Address, [asset, vault]: [Address; 2], reading: &mut Reading) -> Result<bool, Stop> {
+        Ok(reading.try_ask(factory, &getStataTokenCall { underlying: asset })? == Some(vault))
     }
 
     fn is_verified(&self, vault: Address, state: &Self::State) -> bool {

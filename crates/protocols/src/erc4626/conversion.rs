@@ -3,8 +3,7 @@
 use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
-use super::{WAD, mul_div};
-use crate::vault::mul_div_up;
+use crate::maths::{WAD, mul_div, mul_div_up};
 
 /// Conversion of assets to shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,7 +128,6 @@ impl Conversion {
 
     /// Computes the inner shares minted or burned for assets, rounded against the caller; `Some(None)` if there is no
     /// inner token.
-    #[allow(clippy::option_option, reason = "the outer one is the contract's revert")]
     fn inner_shares_for(&self, assets: U256, up: bool) -> Option<Option<U256>> {
         let Self::Wrapped { total_assets, inner_shares, inner_per_share } = *self else { return Some(None) };
         let (shares, held) = (inner_shares.checked_add(inner_per_share)?, total_assets.checked_add(U256::ONE)?);

@@ -5,8 +5,6 @@
 //! stand-ins for the others, whose heads list what they omit. `crates/execution/tests/it/vaults.rs` compares whole
 //! routes with their receipts.
 
-use super::{Accrual, Conversion, State};
-
 /// Gas units of a vault's calls; pairs are for a deposit and a redemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
@@ -42,38 +40,3 @@ pub const RATE: Costs = costs([60_300, 53_600], 23_200);
 pub const LENT: Costs = costs([192_400, 178_300], 28_500);
 /// Saving of a trade with one of Aave's wrapped tokens after a preview in the same transaction.
 pub const LENT_PREVIEWED_GAS_UNITS: u64 = 14_000;
-
-impl State {
-    /// Returns the saving of a trade after a preview in the same transaction. For vaults other than Aave's wrapped
-    /// tokens, the preview's cost already accounts for it.
-    pub const fn previewed_gas_units(&self) -> u64 {
-        if self.limits.reserve.is_some() { LENT_PREVIEWED_GAS_UNITS } else { 0 }
-    }
-
-    /// Returns the cost of a preview.
-    pub const fn preview_gas_units(&self) -> u64 {
-        self.costs().preview
-    }
-
-    /// Returns the cost of a deposit or a redemption.
-    pub const fn gas_units(&self, deposits: bool) -> u64 {
-        let [deposit, redemption] = self.costs().steps;
-        if deposits { deposit } else { redemption }
-    }
-
-    /// Returns the gas refunded at the end of the transaction for such a step.
-    pub const fn refunded_gas_units(&self, deposits: bool) -> u64 {
-        let [deposit, redemption] = self.costs().refunded;
-        if deposits { deposit } else { redemption }
-    }
-
-    const fn costs(&self) -> Costs {
-        match (self.form, &self.conversion, &self.accrual) {
-            (Some(form), ..) => form.parts().costs,
-            _ if self.limits.reserve.is_some() => LENT,
-            (None, Conversion::Rate { .. }, _) => RATE,
-            (None, _, Accrual::Vesting { .. } | Accrual::Streaming { .. }) => REWARDED,
-            (None, ..) => RATIO,
-        }
-    }
-}

@@ -4,10 +4,10 @@ use alloy_primitives::{Address, U256, address};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    RAY,
     gas::{Costs, RATE, RATIO, REWARDED, costs},
     parts::{AccrualPart as Accrual, ConversionPart as Conversion, LimitsPart as Limits, MAKER_POT},
 };
+use crate::aave::RAY;
 
 /// Form of a vault: where the reader finds the values of its conversion, accrual and limits. The reader compares the
 /// model with the vault's own previews, and excludes the vault if they differ.

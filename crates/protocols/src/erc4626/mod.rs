@@ -12,14 +12,17 @@ pub mod gas;
 mod limits;
 mod listed;
 mod parts;
+mod previews;
 mod reader;
 mod swap;
 
-use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use crate::vault::mul_div;
-pub use crate::vault::{ASSET_COIN, DEPOSIT_OPCODE, REDEEM_OPCODE};
+pub use crate::{
+    aave::RAY,
+    maths::WAD,
+    vault::{ASSET_COIN, DEPOSIT_OPCODE, REDEEM_OPCODE},
+};
 pub use aave::{AAVE_POOLS, Reserve};
 pub use accrual::Accrual;
 pub use cold::Erc4626;
@@ -27,12 +30,6 @@ pub use conversion::Conversion;
 pub use limits::{Cap, Limits};
 pub use listed::{Form, LISTED, Listed};
 pub use parts::MAKER_POT;
-
-/// One in ray, the scale of rates with 27 decimals.
-pub const RAY: U256 = crate::aave::RAY;
-
-/// One in wad, the scale of fees with 18 decimals.
-pub const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// State of a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,3 +46,38 @@ pub struct State {
 
 /// State after a deposit or a redemption: all of it, because it is small.
 pub type After = State;
+
+impl State {
+    /// Returns the saving of a trade after a preview in the same transaction. For vaults other than Aave's wrapped
+    /// tokens, the preview's cost already accounts for it.
+    pub const fn previewed_gas_units(&self) -> u64 {
+        if self.limits.reserve.is_some() { gas::LENT_PREVIEWED_GAS_UNITS } else { 0 }
+    }
+
+    /// Returns the cost of a preview.
+    pub const fn preview_gas_units(&self) -> u64 {
+        self.costs().preview
+    }
+
+    /// Returns the cost of a deposit or a redemption.
+    pub const fn gas_units(&self, deposits: bool) -> u64 {
+        let [deposit, redemption] = self.costs().steps;
+        if deposits { deposit } else { redemption }
+    }
+
+    /// Returns the gas refunded at the end of the transaction for such a step.
+    pub const fn refunded_gas_units(&self, deposits: bool) -> u64 {
+        let [deposit, redemption] = self.costs().refunded;
+        if deposits { deposit } else { redemption }
+    }
+
+    const fn costs(&self) -> gas::Costs {
+        match (self.form, &self.conversion, &self.accrual) {
+            (Some(form), ..) => form.parts().costs,
+            _ if self.limits.reserve.is_some() => gas::LENT,
+            (None, Conversion::Rate { .. }, _) => gas::RATE,
+            (None, _, Accrual::Vesting { .. } | Accrual::Streaming { .. }) => gas::REWARDED,
+            (None, ..) => gas::RATIO,
+        }
+    }
+}

@@ -5,8 +5,10 @@
 use alloy_primitives::{Address, U256, address};
 use alloy_sol_types::sol;
 
-use super::{Accrual, Cap, Conversion, Limits, RAY, WAD};
+use super::{Accrual, Cap, Conversion, Limits};
 use crate::{
+    aave::RAY,
+    maths::WAD,
     reading::{Reading, Stop, is},
     vault::Rounding,
 };

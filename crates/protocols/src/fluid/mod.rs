@@ -7,6 +7,7 @@
 
 mod arith;
 pub mod dex;
+mod earlier;
 pub mod ftoken;
 pub mod layer;
 mod reading;

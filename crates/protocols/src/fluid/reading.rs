@@ -4,10 +4,7 @@ use alloy_primitives::{Address, B256, Log, U256, address, keccak256};
 use alloy_sol_types::{SolEvent, SolValue, sol};
 
 use super::layer::Token;
-use crate::{
-    answers::MULTICALL3,
-    reading::{Reading, Stop},
-};
+use crate::reading::{MULTICALL3, Reading, Stop};
 
 sol! {
     struct TokenConfig { address token; uint256 fee; uint256 threshold; uint256 maxUtilization; }

@@ -1,20 +1,14 @@
 //! Following of Lido's two fixed contracts: stETH, and the wrapper wstETH, which listens to it.
 
-use alloy_primitives::{Address, B256, Log, U256, address};
+use alloy_primitives::{Address, B256, Log, U256};
 use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::{ExecutionBlock, NATIVE_ETHER, PoolKey};
 
-use super::{State, continuous::pair_curve, reader, step::step_code};
+use super::{STETH, State, WSTETH, continuous::pair_curve, reader, step::step_code};
 use crate::{
-    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, SharesPaid, StateReader, StepCode, Swap,
-    SwapError, continuous::PairCurve, reading,
+    DecodeError, Discovered, Freshness, Product, Protocol, SharesPaid, StateReader, Step, StepCode, Swap, SwapError,
+    continuous::PairCurve, reading,
 };
-
-/// stETH. Source: Lido's deployed contracts.
-pub const STETH: Address = address!("ae7ab96520DE3A18E5e111B5EaAb095312D7fE84");
-
-/// wstETH. Source: Lido's deployed contracts.
-pub const WSTETH: Address = address!("7f39C581F595B53c5cb19bD0b3f8dA6c935E2Ca0");
 
 sol! {
     event Submitted(address indexed sender, uint256 amount, address referral);
@@ -113,14 +107,7 @@ impl Protocol for Lido {
         reading::reader(pool, move |reading| reader::read(pool, reading))
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError> {
+    fn swap(&self, state: &State, Step { pool, at, route, sale }: Step<'_>) -> Result<Swap, SwapError> {
         let state = route.change::<State>(self.shares_state_at(pool, state)).unwrap_or(state);
         state.swap(self.stakes(), at, sale.coin_in, sale.amount_in)
     }

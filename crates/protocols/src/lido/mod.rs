@@ -10,14 +10,20 @@ pub mod gas;
 mod reader;
 mod step;
 
-use alloy_primitives::{U256, U512};
+use alloy_primitives::{Address, U256, U512, address};
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use crate::{After, Swap, SwapError};
 
-pub use cold::{LIDO_STETH, LIDO_WSTETH, Lido, STETH, WSTETH};
+pub use cold::{LIDO_STETH, LIDO_WSTETH, Lido};
 pub use step::{STAKE_OPCODE, UNWRAP_OPCODE, WRAP_OPCODE};
+
+/// stETH. Source: Lido's deployed contracts.
+pub const STETH: Address = address!("ae7ab96520DE3A18E5e111B5EaAb095312D7fE84");
+
+/// wstETH. Source: Lido's deployed contracts.
+pub const WSTETH: Address = address!("7f39C581F595B53c5cb19bD0b3f8dA6c935E2Ca0");
 
 /// State that staking and wrapping depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -18,5 +18,7 @@ pub(crate) fn step_code(stakes: bool, coin_in: u8) -> StepCode {
         (_, 0) => (WRAP_OPCODE, Funding::Approval),
         _ => (UNWRAP_OPCODE, Funding::Held),
     };
-    StepCode { funding, ..StepCode::bare(opcode) }
+    // these pay stETH, and do not count it by a balance
+    let runs_last = opcode != WRAP_OPCODE;
+    StepCode { funding, runs_last, ..StepCode::bare(opcode) }
 }

@@ -7,11 +7,11 @@ use alloy_primitives::{Address, B256, U256, address};
 use serde::{Deserialize, Serialize};
 
 use super::Irm;
+use crate::maths::WAD;
 
 /// Contract of all markets. Source: Morpho's deployment list.
 pub const MORPHO_BLUE: Address = address!("BBBBBbbBBb9cC5e90e3b3Af64bdAF62C37EEFFCb");
 
-pub(super) const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 const VIRTUAL_SHARES: U256 = U256::from_limbs([1_000_000, 0, 0, 0]);
 const VIRTUAL_ASSETS: U256 = U256::ONE;
 

@@ -4,18 +4,15 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::{ExecutionBlock, PoolKey};
+use braid_primitives::ExecutionBlock;
 
-use super::{MORPHO_BLUE, MetaMorpho, continuous::pair_curve, gas, reader, warm::Lends};
+use super::{MORPHO_BLUE, MetaMorpho, continuous, gas, reader, warm::Lends};
 use crate::{
-    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
-    SwapError,
-    answers::{Answers, Question, ask},
+    DecodeError, Discovered, Freshness, Product, Protocol, Source, StateReader, Step, StepCode, Swap, SwapError,
     continuous::PairCurve,
-    reading::reader_of,
-    vault::{
-        self, ASSET_COIN, Action, EarlierTrades, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code,
-    },
+    logs::{decode, is_one_of, malformed},
+    reading::{Reading, Stop, reader_of},
+    vault::{self, ASSET_COIN, Action, EarlierTrades, Lender, Rate, Trade, Traded, Trades, VaultProtocol, step_code},
 };
 
 sol! {
@@ -67,55 +64,46 @@ const TOPICS: &[B256] = &[
     blue_events::SetFee::SIGNATURE_HASH,
 ];
 
-/// Record of MetaMorpho vaults.
-#[derive(Clone, Copy, Debug)]
-pub struct MorphoProtocol {
-    product: Product,
-    sources: &'static [Source],
+/// Returns the effect of a log on a vault, from whether it lends on a market.
+pub(super) fn effect(log: &Log, topics: &[B256], lends_on: impl Fn(&B256) -> bool) -> Freshness {
+    let concerns = log.address != MORPHO_BLUE || log.topics().get(1).is_some_and(lends_on);
+    Freshness::stale_if(is_one_of(log, topics) && concerns)
 }
 
-/// MetaMorpho, versions 1.0 and 1.1. Source: Morpho's deployment list; the blocks are those of the factories' creation.
-pub static METAMORPHO: MorphoProtocol = MorphoProtocol {
-    product: Product::Metamorpho,
-    sources: &[
-        Source {
-            emitter: address!("A9c3D3a366466Fa809d1Ae982Fb2c46E5fC41101"),
-            topic0: CreateMetaMorpho::SIGNATURE_HASH,
-            deployment_block: 18_925_584,
-        },
-        Source {
-            emitter: address!("1897A8997241C1cD4bD0698647e4EB7213535c24"),
-            topic0: CreateMetaMorpho::SIGNATURE_HASH,
-            deployment_block: 21_439_510,
-        },
-    ],
-};
+/// Factories of versions 1.0 and 1.1. Source: Morpho's deployment list; the blocks are those of their creation.
+const SOURCES: &[Source] = &[
+    Source {
+        emitter: address!("A9c3D3a366466Fa809d1Ae982Fb2c46E5fC41101"),
+        topic0: CreateMetaMorpho::SIGNATURE_HASH,
+        deployment_block: 18_925_584,
+    },
+    Source {
+        emitter: address!("1897A8997241C1cD4bD0698647e4EB7213535c24"),
+        topic0: CreateMetaMorpho::SIGNATURE_HASH,
+        deployment_block: 21_439_510,
+    },
+];
 
-impl Protocol for MorphoProtocol {
+/// Record of MetaMorpho vaults.
+#[derive(Clone, Copy, Debug)]
+pub struct MetaMorphoProtocol;
+
+impl Protocol for MetaMorphoProtocol {
     type State = Arc<MetaMorpho>;
     type After = Trades;
 
     fn product(&self) -> Product {
-        self.product
+        Product::Metamorpho
     }
 
     fn sources(&self) -> &'static [Source] {
-        self.sources
+        SOURCES
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        let malformed = DecodeError::Log { event: "CreateMetaMorpho", emitter: log.address };
-        let Ok(event) = CreateMetaMorpho::decode_log_data_validate(&log.data) else { return Err(malformed) };
-        if event.metaMorpho == Address::ZERO || event.asset == Address::ZERO || event.metaMorpho == event.asset {
-            return Err(malformed);
-        }
-        Ok(Discovered {
-            key: event.metaMorpho.into(),
-            product: self.product,
-            coins: vec![event.asset, event.metaMorpho],
-            fee_pips: 0,
-            tick_spacing: 0,
-        })
+        let event: CreateMetaMorpho = decode(log)?;
+        vault::announced(event.metaMorpho, event.asset, self.product())
+            .ok_or_else(|| malformed::<CreateMetaMorpho>(log))
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
@@ -127,14 +115,7 @@ impl Protocol for MorphoProtocol {
     }
 
     fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
-        if !log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0)) {
-            return Ok(Freshness::Unaffected);
-        }
-        if log.address != MORPHO_BLUE {
-            return Ok(Freshness::Stale);
-        }
-        let ours = log.topics().get(1).is_some_and(|id| state.holdings.iter().any(|holding| holding.id == *id));
-        Ok(if ours { Freshness::Stale } else { Freshness::Unaffected })
+        Ok(effect(log, TOPICS, |id| state.holdings.iter().any(|holding| holding.id == *id)))
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
@@ -145,15 +126,8 @@ impl Protocol for MorphoProtocol {
         state.validate()
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &Self::State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError> {
-        vault::swap(self, pool.contract, state, at, route, sale)
+    fn swap(&self, state: &Self::State, step: Step<'_>) -> Result<Swap, SwapError> {
+        vault::swap(self, state, step)
     }
 
     fn depends_on_time(&self, _state: &Self::State) -> bool {
@@ -165,16 +139,7 @@ impl Protocol for MorphoProtocol {
     }
 
     fn curve(&self, state: &Self::State, _coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
-        pair_curve(state, at)
-    }
-
-    fn vault_trades<'a>(
-        &self,
-        pool: Address,
-        state: &Self::State,
-        trades: &'a Trades,
-    ) -> Option<(Address, Vault, &'a Trades)> {
-        Some((pool, Vault { product: self.product(), state: state.clone().into() }, trades))
+        continuous::metamorpho(state, at)
     }
 
     fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
@@ -187,7 +152,7 @@ impl Protocol for MorphoProtocol {
     }
 }
 
-impl VaultProtocol for MorphoProtocol {
+impl VaultProtocol for MetaMorphoProtocol {
     fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
         state.rate(at, before)
     }
@@ -220,11 +185,7 @@ impl VaultProtocol for MorphoProtocol {
         Some(Lends::MetaMorpho(state))
     }
 
-    fn ask_factory(&self, factory: Address, vault: Address, _asset: Address) -> Question {
-        ask(factory, &isMetaMorphoCall { target: vault })
-    }
-
-    fn is_created(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
-        answers.try_next::<isMetaMorphoCall>() == Some(true)
+    fn is_created(&self, factory: Address, [_, vault]: [Address; 2], reading: &mut Reading) -> Result<bool, Stop> {
+        Ok(reading.try_ask(factory, &isMetaMorphoCall { target: vault })? == Some(true))
     }
 }

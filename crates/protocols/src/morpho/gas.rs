@@ -36,7 +36,12 @@ pub fn gas_units(vault: &MetaMorpho, visited: u64) -> u64 {
 
 /// Returns the gas units of reading all the vault's markets.
 pub(super) fn asked(vault: &MetaMorpho) -> u64 {
-    u64::try_from(vault.holdings.len()).unwrap_or(u64::MAX).saturating_mul(MARKET_GAS_UNITS)
+    times(vault.holdings.len(), MARKET_GAS_UNITS)
+}
+
+/// Multiplies gas units by a number.
+pub(super) fn times(count: usize, gas_units: u64) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(gas_units)
 }
 
 /// Returns the number of visited markets of a trade with these gas units.
@@ -58,7 +63,7 @@ pub const PREVIEWED_MARKET_GAS_UNITS: u64 = 8_000;
 
 /// Returns the saving of a trade of this many markets after a preview in the same step.
 pub(crate) fn previewed_gas_units(markets: usize) -> u64 {
-    u64::try_from(markets).unwrap_or(u64::MAX).saturating_mul(PREVIEWED_MARKET_GAS_UNITS)
+    times(markets, PREVIEWED_MARKET_GAS_UNITS)
 }
 
 /// Cost of a share's rate from a rate provider, besides a preview.

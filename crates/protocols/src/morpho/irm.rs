@@ -44,7 +44,7 @@ impl Irm {
     pub(super) fn borrow_rate(&self, supply: u128, borrow: u128, elapsed_seconds: u64) -> Option<U256> {
         let used = match supply {
             0 => U256::ZERO,
-            supply => U256::from(borrow).checked_mul(super::blue::WAD)?.checked_div(U256::from(supply))?,
+            supply => U256::from(borrow).checked_mul(crate::maths::WAD)?.checked_div(U256::from(supply))?,
         };
         match *self {
             Self::None => Some(U256::ZERO),

@@ -10,7 +10,10 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::Holding;
-use crate::{SwapError, vault::mul_div};
+use crate::{
+    SwapError,
+    maths::{WAD, mul_div},
+};
 
 /// Maximum length of a queue. Source: `ConstantsLib.MAX_QUEUE_LENGTH`.
 pub const MAX_QUEUE: usize = 30;
@@ -100,7 +103,7 @@ impl Now<'_> {
         }
         self.total_assets = held;
         let interest = held.saturating_sub(last);
-        let fee = mul_div(interest, self.vault.fee_wad, super::blue::WAD)?;
+        let fee = mul_div(interest, self.vault.fee_wad, WAD)?;
         if !fee.is_zero() {
             let assets = held.checked_sub(fee)?.checked_add(U256::ONE)?;
             let shares = mul_div(fee, self.total_shares.checked_add(self.vault.virtual_shares)?, assets)?;

@@ -16,7 +16,7 @@ pub mod vault_v2;
 pub(crate) mod warm;
 
 pub use blue::{Holding, MORPHO_BLUE, Market};
-pub use cold::{METAMORPHO, MorphoProtocol};
+pub use cold::MetaMorphoProtocol;
 pub use irm::{ADAPTIVE_CURVE_IRM, Irm};
 pub use metamorpho::{MAX_QUEUE, MetaMorpho};
-pub use vault_v2::{VAULT_V2, VaultV2};
+pub use vault_v2::{VaultV2, VaultV2Protocol};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, B256};
 
-use super::{Holding, MetaMorpho, VaultV2, gas, vault_v2};
+use super::{Holding, MetaMorpho, VaultV2, gas, gas::times, vault_v2};
 
 /// Action of a step on a vault.
 #[derive(Clone, Copy, Debug)]
@@ -91,10 +91,6 @@ impl WarmMarkets {
         }
         saved
     }
-}
-
-fn times(count: usize, gas_units: u64) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(gas_units)
 }
 
 /// Returns a vault and the vaults within it, each with its number of own positions in markets.

@@ -1,13 +1,17 @@
 //! Discovery, reading and following of pairs.
 
-use alloy_primitives::{Address, B256, Bytes, Log, U256, address, b256};
-use alloy_sol_types::{SolCall, SolEvent, sol};
-use braid_primitives::{BPS, ExecutionBlock, PoolKey};
+use alloy_primitives::{Address, B256, Log, U256, address, b256};
+use alloy_sol_types::sol;
+use braid_primitives::{BPS, ExecutionBlock};
 
 use super::{After, MAX_RESERVE, State, continuous::pair_curve, step::step_code};
 use crate::{
-    Call, DecodeError, Discovered, Freshness, PoolState, Prediction, Product, Protocol, ReadProgress, RouteState, Sale,
-    Source, StateReader, StepCode, Swap, SwapError, continuous::PairCurve, step::Factory,
+    Call, DecodeError, Discovered, Freshness, PoolState, Prediction, Product, Protocol, Source, StateReader, Step,
+    StepCode, Swap, SwapError,
+    continuous::PairCurve,
+    logs::{decode, malformed},
+    reading,
+    step::Factory,
 };
 
 sol! {
@@ -63,25 +67,19 @@ impl Protocol for PairProtocol {
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        let malformed = DecodeError::Log { event: "PairCreated", emitter: log.address };
-        let Ok(event) = PairCreated::decode_log_data_validate(&log.data) else { return Err(malformed) };
+        let event: PairCreated = decode(log)?;
         // the factory sorts the tokens and refuses the zero address
         if event.token0 >= event.token1 || event.token0 == Address::ZERO || event.pair == Address::ZERO {
-            return Err(malformed);
+            return Err(malformed::<PairCreated>(log));
         }
-        Ok(Discovered {
-            key: event.pair.into(),
-            product: self.product,
-            coins: vec![event.token0, event.token1],
-            fee_pips: u32::from(FEE_BPS) * 100,
-            tick_spacing: 0,
-        })
+        let pool = Discovered::new(event.pair, self.product, vec![event.token0, event.token1]);
+        Ok(Discovered { fee_pips: u32::from(FEE_BPS) * 100, ..pool })
     }
 
     fn confirmations(&self, pool: &Discovered) -> Vec<Prediction> {
         let (Some(source), [token0, token1]) = (self.sources.first(), &pool.coins[..]) else { return Vec::new() };
-        let data = getPairCall { token0: *token0, token1: *token1 }.abi_encode().into();
-        vec![Prediction { call: Call { to: source.emitter, data }, answer: sorted_pool(pool) }]
+        let call = Call::new(source.emitter, &getPairCall { token0: *token0, token1: *token1 });
+        vec![Prediction { call, answer: sorted_pool(pool) }]
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
@@ -96,8 +94,7 @@ impl Protocol for PairProtocol {
         if log.topics().first() != Some(&SYNC) {
             return Ok(Freshness::Unaffected);
         }
-        let event = Sync::decode_log_data_validate(&log.data)
-            .map_err(|_| DecodeError::Log { event: "Sync", emitter: log.address })?;
+        let event: Sync = decode(log)?;
         (state.reserve0, state.reserve1) = (event.reserve0.to(), event.reserve1.to());
         Ok(Freshness::Applied)
     }
@@ -108,7 +105,11 @@ impl Protocol for PairProtocol {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(PairReader { pool: pool.key.contract })
+        let pair = pool.key.contract;
+        reading::reader(pair, move |reading| {
+            let reserves = reading.ask(pair, &getReservesCall {})?;
+            Ok(State { reserve0: reserves.reserve0.to(), reserve1: reserves.reserve1.to(), fee_bps: FEE_BPS })
+        })
     }
 
     fn validate(&self, state: &State, _coins: usize) -> Result<(), &'static str> {
@@ -116,14 +117,7 @@ impl Protocol for PairProtocol {
         if fits && u64::from(state.fee_bps) < BPS { Ok(()) } else { Err("reserves or fee out of range") }
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &State,
-        _at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError> {
+    fn swap(&self, state: &State, Step { pool, route, sale, .. }: Step<'_>) -> Result<Swap, SwapError> {
         let zero_for_one = sale.coin_in == 0;
         match route.change::<After>(pool) {
             Some(after) => state.with(after).swap(zero_for_one, sale.amount_in),
@@ -161,30 +155,4 @@ impl Protocol for PairProtocol {
 pub(crate) fn sorted_pool(pool: &Discovered) -> U256 {
     let named = U256::from_be_slice(pool.key.contract.as_slice());
     if pool.coins.is_sorted() && pool.key.id.is_none() { named } else { U256::MAX }
-}
-
-/// Reader of a pair: one call.
-#[derive(Clone, Copy, Debug)]
-struct PairReader {
-    pool: Address,
-}
-
-impl StateReader for PairReader {
-    fn start(&mut self) -> ReadProgress {
-        let data = Bytes::from(getReservesCall {}.abi_encode());
-        ReadProgress::Calls(vec![Call { to: self.pool, data }])
-    }
-
-    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
-        let [answer] = answers else {
-            return Err(DecodeError::AnswerCount { expected: 1, got: answers.len() });
-        };
-        let failed = |got| DecodeError::Call { pool: self.pool, call: "getReserves()", got };
-        let answer = answer.as_ref().ok_or_else(|| failed("a revert"))?;
-        let reserves = getReservesCall::abi_decode_returns_validate(answer)
-            .map_err(|_| failed("an answer that is not reserves"))?;
-        let (reserve0, reserve1): (u128, u128) = (reserves.reserve0.to(), reserves.reserve1.to());
-        debug_assert!(reserve0 <= MAX_RESERVE && reserve1 <= MAX_RESERVE);
-        Ok(ReadProgress::Done(State { reserve0, reserve1, fee_bps: FEE_BPS }.into()))
-    }
 }

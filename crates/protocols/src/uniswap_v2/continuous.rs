@@ -7,7 +7,6 @@ use crate::continuous::{Direction, PairCurve, Stretch};
 const MAX_RESERVE: f64 = 5_192_296_858_534_827_628_530_496_329_220_095.0;
 
 /// Returns the curve of both directions.
-#[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
 pub(super) fn pair_curve(state: &State) -> PairCurve {
     let gamma = 1.0 - f64::from(state.fee_bps) / 10_000.0;
     let reserves = [state.reserve0 as f64, state.reserve1 as f64];

@@ -1,21 +1,25 @@
 //! Discovery and following of pools.
 
 use alloy_primitives::{Address, B256, Log, U256, address, aliases::U24, b256};
-use alloy_sol_types::{SolCall, SolEvent, sol};
-use braid_primitives::{ExecutionBlock, PoolKey};
+use alloy_sol_types::sol;
+use braid_primitives::ExecutionBlock;
 
 use super::{
     After, MAX_FEE_PIPS, MAX_TICK_SPACING, State,
     continuous::{holdings, pair_curve},
     gas::Costs,
-    lens::LensReader,
+    lens,
     logs::Logs,
-    reader::PoolReader,
+    reader,
     step::step_code,
 };
 use crate::{
-    Call, DecodeError, Discovered, Freshness, Prediction, Product, Protocol, RouteState, Sale, Source, StateReader,
-    StepCode, Swap, SwapError, continuous::PairCurve, step::Factory, uniswap_v2::sorted_pool,
+    Call, DecodeError, Discovered, Freshness, Prediction, Product, Protocol, Source, StateReader, Step, StepCode, Swap,
+    SwapError,
+    continuous::PairCurve,
+    logs::{decode, malformed},
+    step::Factory,
+    uniswap_v2::sorted_pool,
 };
 
 sol! {
@@ -72,34 +76,26 @@ impl Protocol for PoolProtocol {
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        let malformed = DecodeError::Log { event: "PoolCreated", emitter: log.address };
-        let Ok(event) = PoolCreated::decode_log_data_validate(&log.data) else { return Err(malformed) };
+        let event: PoolCreated = decode(log)?;
         let (fee_pips, tick_spacing) = (event.fee.to::<u32>(), event.tickSpacing.as_i32());
         let sorted = event.token0 < event.token1 && event.token0 != Address::ZERO && event.pool != Address::ZERO;
         let enabled = fee_pips < MAX_FEE_PIPS && tick_spacing > 0 && tick_spacing < MAX_TICK_SPACING;
         if !sorted || !enabled {
-            return Err(malformed);
+            return Err(malformed::<PoolCreated>(log));
         }
-        Ok(Discovered {
-            key: event.pool.into(),
-            product: self.product,
-            coins: vec![event.token0, event.token1],
-            fee_pips,
-            tick_spacing,
-        })
+        let pool = Discovered::new(event.pool, self.product, vec![event.token0, event.token1]);
+        Ok(Discovered { fee_pips, tick_spacing, ..pool })
     }
 
     fn confirmations(&self, pool: &Discovered) -> Vec<Prediction> {
         let (Some(source), [token0, token1]) = (self.sources.first(), &pool.coins[..]) else { return Vec::new() };
         let fee = U24::from(pool.fee_pips & 0xff_ffff);
-        let ask = |data: Vec<u8>, answer| Prediction { call: Call { to: source.emitter, data: data.into() }, answer };
         let spacing = U256::from(pool.tick_spacing.unsigned_abs());
         let enabled = pool.fee_pips < MAX_FEE_PIPS && pool.tick_spacing > 0;
         let answer = if enabled { sorted_pool(pool) } else { U256::MAX };
-        vec![
-            ask(getPoolCall { tokenA: *token0, tokenB: *token1, fee }.abi_encode(), answer),
-            ask(feeAmountTickSpacingCall { fee }.abi_encode(), spacing),
-        ]
+        let find = Call::new(source.emitter, &getPoolCall { tokenA: *token0, tokenB: *token1, fee });
+        let tell_spacing = Call::new(source.emitter, &feeAmountTickSpacingCall { fee });
+        vec![Prediction { call: find, answer }, Prediction { call: tell_spacing, answer: spacing }]
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
@@ -115,25 +111,18 @@ impl Protocol for PoolProtocol {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(PoolReader::new(pool))
+        reader::reader(pool)
     }
 
     fn lens_reader(&self, pool: &Discovered) -> Option<Box<dyn StateReader>> {
-        Some(Box::new(LensReader::new(pool)?))
+        lens::reader(pool)
     }
 
     fn validate(&self, state: &State, _coins: usize) -> Result<(), &'static str> {
         state.validate()
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &State,
-        _at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError> {
+    fn swap(&self, state: &State, Step { pool, route, sale, .. }: Step<'_>) -> Result<Swap, SwapError> {
         let before = route.change::<After>(pool).copied().unwrap_or_else(|| state.now());
         state.swap_from(&before, sale.coin_in == 0, sale.amount_in, &self.costs)
     }

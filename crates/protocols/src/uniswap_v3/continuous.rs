@@ -6,7 +6,6 @@ use super::{State, Tick, gas::Costs, tick_math};
 use crate::continuous::{Direction, PairCurve, Stretch};
 
 /// Returns the curve of both directions.
-#[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
 pub(super) fn pair_curve(state: &State, costs: &Costs) -> PairCurve {
     let gamma = 1.0 - f64::from(state.fee_pips) / 1_000_000.0;
     let start = from_x96(state.sqrt_price_x96);
@@ -66,7 +65,6 @@ fn stops(state: &State, costs: &Costs, falling: bool) -> Vec<Stop> {
     stops
 }
 
-#[allow(clippy::cast_precision_loss, reason = "the optimiser works in floating point")]
 fn stretches(state: &State, stops: &[Stop], end: impl Fn(f64) -> f64, falling: bool) -> Vec<Stretch> {
     let mut liquidity = state.liquidity as i128;
     let mut stretches = Vec::with_capacity(stops.len());

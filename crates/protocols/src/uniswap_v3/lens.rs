@@ -1,11 +1,12 @@
 //! Reads a pool's whole state through the lens: in one call, or in several if gas runs short.
 
-use std::sync::Arc;
+use alloy_primitives::U256;
 
-use alloy_primitives::{Address, Bytes, U256};
-
-use super::{State, Tick, reader::PoolReader};
-use crate::{DecodeError, Discovered, PoolState, ReadProgress, StateReader, lens};
+use super::{State, Tick, reader::words};
+use crate::{
+    Discovered, StateReader, lens,
+    reading::{self, Reading, Stop},
+};
 
 /// Bytes of the answer before the ticks: price, tick, lock, liquidity, next word.
 const HEADER_BYTES: usize = 44;
@@ -13,76 +14,51 @@ const HEADER_BYTES: usize = 44;
 /// Bytes of a tick: index, net liquidity, gross liquidity.
 const TICK_BYTES: usize = 35;
 
-/// Reader of one pool.
-#[derive(Clone, Debug)]
-pub(super) struct LensReader {
-    pool: Address,
-    state: State,
-    next_word: i32,
-    last_word: i32,
-    ticks: Vec<Tick>,
+/// Returns a reader, or `None` for an impossible tick spacing; the plain reader then reports it.
+pub(super) fn reader(pool: &Discovered) -> Option<Box<dyn StateReader>> {
+    let words = words(pool.tick_spacing)?;
+    let (first, last) = (i32::from(*words.start()), i32::from(*words.end()));
+    let pool = pool.clone();
+    Some(reading::reader(pool.key.contract, move |reading| read(&pool, first, last, reading)))
 }
 
-impl LensReader {
-    /// Returns a reader, or `None` for an impossible tick spacing; the plain reader then reports it.
-    pub(super) fn new(pool: &Discovered) -> Option<Self> {
-        let plain = PoolReader::new(pool);
-        let (first, last) = plain.words().ok()?;
-        let state = State::uninitialised(pool.fee_pips, pool.tick_spacing);
-        let (next_word, last_word) = (i32::from(first), i32::from(last));
-        Some(Self { pool: pool.key.contract, state, next_word, last_word, ticks: Vec::new() })
-    }
-
-    fn ask(&self) -> ReadProgress {
-        ReadProgress::Calls(vec![lens::read(self.pool, self.state.tick_spacing, self.next_word, self.last_word)])
-    }
-
-    fn impossible(&self, what: &'static str) -> DecodeError {
-        DecodeError::State { pool: self.pool, what }
-    }
-
-    fn take(&mut self, answer: &[u8]) -> Result<(), DecodeError> {
-        let short = || DecodeError::State { pool: self.pool, what: "a truncated answer of the lens" };
-        let (header, ticks) = answer.split_at_checked(HEADER_BYTES).ok_or_else(short)?;
-        let number = |from: usize, to: usize| U256::from_be_slice(header.get(from..to).unwrap_or_default());
-        self.state.sqrt_price_x96 = number(0, 20);
-        self.state.tick = signed_24(header.get(20..23).unwrap_or_default());
-        let unlocked = !number(23, 24).is_zero();
-        self.state.liquidity = number(24, 40).saturating_to();
-        if !unlocked && !self.state.sqrt_price_x96.is_zero() {
-            return Err(self.impossible("locked between transactions"));
+fn read(pool: &Discovered, first: i32, last: i32, reading: &mut Reading) -> Result<State, Stop> {
+    let mut state = State::uninitialised(pool.fee_pips, pool.tick_spacing);
+    let (mut ticks, mut word) = (Vec::new(), first);
+    while word <= last {
+        let answer = reading.call(lens::read(pool.key.contract, pool.tick_spacing, word, last))?;
+        let answer = answer.ok_or(reading.impossible("a lens call that reverted"))?;
+        let next_word = take(&answer, &mut state, &mut ticks).map_err(|what| reading.impossible(what))?;
+        if next_word <= word || next_word > last.saturating_add(1) {
+            return Err(reading.impossible("a lens that makes no progress"));
         }
-        let next_word = header.get(40..44).and_then(|bytes| bytes.try_into().ok()).map_or(0, i32::from_be_bytes);
-        if next_word <= self.next_word || next_word > self.last_word.saturating_add(1) {
-            return Err(self.impossible("a lens that makes no progress"));
-        }
-        if ticks.len() % TICK_BYTES != 0 {
-            return Err(short());
-        }
-        for record in ticks.chunks_exact(TICK_BYTES) {
-            self.ticks.push(tick(record).ok_or_else(|| self.impossible("a tick out of range"))?);
-        }
-        self.next_word = next_word;
-        Ok(())
+        word = next_word;
     }
+    state.ticks = ticks.into();
+    state.validate().map_err(|what| reading.impossible(what))?;
+    Ok(state)
 }
 
-impl StateReader for LensReader {
-    fn start(&mut self) -> ReadProgress {
-        self.ask()
+/// Decodes an answer, and returns the first bitmap word after those that it covers.
+fn take(answer: &[u8], state: &mut State, ticks: &mut Vec<Tick>) -> Result<i32, &'static str> {
+    const SHORT: &str = "a truncated answer of the lens";
+    let (header, records) = answer.split_at_checked(HEADER_BYTES).ok_or(SHORT)?;
+    let number = |from: usize, to: usize| U256::from_be_slice(header.get(from..to).unwrap_or_default());
+    state.sqrt_price_x96 = number(0, 20);
+    state.tick = signed_24(header.get(20..23).unwrap_or_default());
+    let unlocked = !number(23, 24).is_zero();
+    state.liquidity = number(24, 40).saturating_to();
+    if !unlocked && !state.sqrt_price_x96.is_zero() {
+        return Err("locked between transactions");
     }
-
-    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
-        let [answer] = answers else { return Err(DecodeError::AnswerCount { expected: 1, got: answers.len() }) };
-        let answer = answer.as_ref().ok_or_else(|| self.impossible("a lens call that reverted"))?;
-        self.take(answer)?;
-        if self.next_word <= self.last_word {
-            return Ok(self.ask());
-        }
-        let state = State { ticks: Arc::from(std::mem::take(&mut self.ticks)), ..self.state.clone() };
-        state.validate().map_err(|what| self.impossible(what))?;
-        Ok(ReadProgress::Done(PoolState::UniswapV3(state)))
+    if records.len() % TICK_BYTES != 0 {
+        return Err(SHORT);
     }
+    for record in records.chunks_exact(TICK_BYTES) {
+        ticks.push(tick(record).ok_or("a tick out of range")?);
+    }
+    let next_word = header.get(40..44).and_then(|bytes| bytes.try_into().ok());
+    Ok(next_word.map_or(0, i32::from_be_bytes))
 }
 
 fn tick(record: &[u8]) -> Option<Tick> {
@@ -98,18 +74,15 @@ fn signed_24(bytes: &[u8]) -> i32 {
 
 #[cfg(test)]
 mod tests {
+    use alloy_primitives::{Address, Bytes};
+
     use super::*;
-    use crate::Product;
+    use crate::{Product, ReadProgress};
 
     fn pool(tick_spacing: i32) -> Discovered {
         let coins = vec![Address::with_last_byte(1), Address::with_last_byte(2)];
-        Discovered {
-            key: Address::repeat_byte(7).into(),
-            product: Product::UniswapV3,
-            coins,
-            fee_pips: 500,
-            tick_spacing,
-        }
+        let pool = Discovered::new(Address::repeat_byte(7), Product::UniswapV3, coins);
+        Discovered { fee_pips: 500, tick_spacing, ..pool }
     }
 
     fn answer(price: U256, next_word: i32, ticks: &[(i32, i128, u128)]) -> Option<Bytes> {
@@ -128,7 +101,7 @@ mod tests {
     #[test]
     fn a_lens_that_stops_early_is_asked_for_the_rest() {
         let one = U256::ONE << 96;
-        let mut reader = LensReader::new(&pool(10)).unwrap();
+        let mut reader = reader(&pool(10)).unwrap();
         reader.start();
         let first = reader.feed(&[answer(one, 0, &[(-50, 9, 9)])]).unwrap();
         let ReadProgress::Calls(calls) = first else { panic!("more is to be read") };
@@ -146,7 +119,7 @@ mod tests {
         let cut = answer(one, 347, &[]).map(|bytes| bytes.slice(..43));
         let odd = answer(one, 347, &[]).map(|bytes| [&bytes[..], &[0]].concat().into());
         for wrong in [None, Some(Bytes::new()), endless, beyond, cut, odd] {
-            let mut reader = LensReader::new(&pool(10)).unwrap();
+            let mut reader = reader(&pool(10)).unwrap();
             reader.start();
             assert!(reader.feed(std::slice::from_ref(&wrong)).is_err(), "{wrong:?}");
         }

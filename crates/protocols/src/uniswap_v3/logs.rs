@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, B256, Log, LogData, U256, b256};
+use alloy_primitives::{B256, Log, LogData, U256, b256};
 use alloy_sol_types::{SolEvent, sol};
 
 use super::{After, State, Tick};
-use crate::{DecodeError, Freshness};
+use crate::{DecodeError, Freshness, logs::decode};
 
 sol! {
     event Initialize(uint160 sqrtPriceX96, int24 tick);
@@ -58,35 +58,35 @@ impl Logs {
         }
         let malformed = DecodeError::Log { event: "Swap", emitter: log.address };
         let after = (self.price_after)(&log.data).ok_or(malformed)?;
-        move_price(state, after).map(|()| Freshness::Applied).map_err(|what| impossible(log.address, what))
+        applied(log, move_price(state, after))
     }
+}
+
+/// Converts the violation that a log's change would cause.
+fn applied(log: &Log, changed: Result<(), &'static str>) -> Result<Freshness, DecodeError> {
+    changed.map(|()| Freshness::Applied).map_err(|what| DecodeError::State { pool: log.address, what })
 }
 
 /// Applies any log other than `Swap`.
 fn apply(state: &mut State, topic0: B256, log: &Log) -> Result<Freshness, DecodeError> {
-    let malformed = |event| move |_| DecodeError::Log { event, emitter: log.address };
     let changed = match topic0 {
         INITIALIZE => {
-            let event = Initialize::decode_log_data_validate(&log.data).map_err(malformed("Initialize"))?;
+            let event: Initialize = decode(log)?;
             initialise(state, U256::from(event.sqrtPriceX96), event.tick.as_i32())
         }
         MINT => {
-            let event = Mint::decode_log_data_validate(&log.data).map_err(malformed("Mint"))?;
+            let event: Mint = decode(log)?;
             let range = (event.tickLower.as_i32(), event.tickUpper.as_i32());
             change_liquidity(state, range, Change { amount: event.amount, minted: true })
         }
         BURN => {
-            let event = Burn::decode_log_data_validate(&log.data).map_err(malformed("Burn"))?;
+            let event: Burn = decode(log)?;
             let range = (event.tickLower.as_i32(), event.tickUpper.as_i32());
             change_liquidity(state, range, Change { amount: event.amount, minted: false })
         }
         _ => return Ok(Freshness::Unaffected),
     };
-    changed.map(|()| Freshness::Applied).map_err(|what| impossible(log.address, what))
-}
-
-const fn impossible(pool: Address, what: &'static str) -> DecodeError {
-    DecodeError::State { pool, what }
+    applied(log, changed)
 }
 
 fn initialise(state: &mut State, sqrt_price_x96: U256, tick: i32) -> Result<(), &'static str> {

@@ -3,7 +3,6 @@
 mod bitmap;
 mod cold;
 mod continuous;
-mod full_math;
 pub mod gas;
 mod lens;
 mod liquidity_math;

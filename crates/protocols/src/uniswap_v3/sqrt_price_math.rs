@@ -4,7 +4,7 @@
 
 use alloy_primitives::{U256, U512};
 
-use super::full_math::{div_up, mul_div, mul_div_up};
+use crate::maths::{div_up, mul_div, mul_div_up};
 
 /// One in Q64.96.
 const Q96: U256 = U256::from_limbs([0, 1 << 32, 0, 0]);

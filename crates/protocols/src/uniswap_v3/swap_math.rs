@@ -4,9 +4,9 @@ use alloy_primitives::U256;
 
 use super::{
     MAX_FEE_PIPS,
-    full_math::{mul_div, mul_div_up},
     sqrt_price_math::{Round, amount0, amount1, price_after_input, price_after_output},
 };
+use crate::maths::{mul_div, mul_div_up};
 
 /// Result of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,8 @@ use alloy_primitives::Address;
 use super::{Vault, VaultProtocol, vaults};
 use crate::{
     Discovered, Product, Source, StateReader,
-    answers::{Answers, Question},
-    product::own,
-    registry::with_vault_record,
+    reading::{Reading, Stop, all},
+    registry::{own, with_vault_record},
 };
 
 /// Product of a vault, and whether it is verified.
@@ -27,19 +26,45 @@ impl Kind {
         Self { product: vault.product, verified }
     }
 
-    pub(crate) const fn product(self) -> Product {
-        self.product
-    }
-
     /// Tells whether the model knows everything that changes the vault's rate.
     pub(crate) const fn is_verified(self) -> bool {
         self.verified
     }
 
-    /// Returns a reader of a vault of this kind. Values from an earlier reading that never change are reused.
-    pub(crate) fn reader(self, vault: Address, asset: Address, was: Option<&Vault>) -> Box<dyn StateReader> {
+    /// Reads a vault of this kind. Values from an earlier reading that never change are reused.
+    pub(crate) fn read(
+        self,
+        vault: Address,
+        asset: Address,
+        was: Option<&Vault>,
+        reading: &mut Reading,
+    ) -> Result<Vault, Stop> {
+        let state = reading.read_by(self.reader(vault, asset, was))?;
+        Ok(Vault { product: self.product, state })
+    }
+
+    /// Reads a vault of this kind at a block without logs that concern it.
+    pub(crate) fn read_each_block(
+        self,
+        vault: Address,
+        asset: Address,
+        was: &Vault,
+        reading: &mut Reading,
+    ) -> Result<Vault, Stop> {
+        if !was.reads_each_block() {
+            return Ok(was.clone());
+        }
+        if !self.verified || was.product != self.product {
+            return self.read(vault, asset, Some(was), reading);
+        }
+        let found = Discovered::new(vault, self.product, vec![asset, vault]);
+        let state = reading.read_by(self.product.reader_each_block(&found, &was.state))?;
+        Ok(Vault { product: self.product, state })
+    }
+
+    fn reader(self, vault: Address, asset: Address, was: Option<&Vault>) -> Box<dyn StateReader> {
         let product = self.product;
-        let found = Discovered { key: vault.into(), product, coins: vec![asset, vault], fee_pips: 0, tick_spacing: 0 };
+        let found = Discovered::new(vault, product, vec![asset, vault]);
         let unverified = with_vault_record!(product, record => record.unverified_reader(vault, asset), else None);
         match (unverified.filter(|_| !self.verified), was.filter(|was| was.product == product)) {
             (Some(reader), _) => reader,
@@ -49,24 +74,20 @@ impl Kind {
     }
 }
 
-/// Builds the calls that ask all factories whether they created a vault of an asset.
-pub(crate) fn ask_kind(vault: Address, asset: Address) -> Vec<Question> {
-    let made = |(product, source): (Product, &Source)| with_vault_record!(product, record => Some(record.ask_factory(source.emitter, vault, asset)), else None);
-    factories().filter_map(made).collect()
-}
-
-/// Decodes the answers to [`ask_kind`]. A vault of no factory is an unverified one.
-pub(crate) fn kind(vault: Address, answers: &mut Answers<'_>) -> Option<Kind> {
-    let listed = |product| with_vault_record!(product, record => record.is_listed(vault), else false);
-    let takes_any = |product: &Product| with_vault_record!(*product, record => record.unverified_reader(vault, vault).is_some(), else false);
-    let product = vaults().find(takes_any)?;
-    let mut kind = Kind { product, verified: vaults().any(listed) };
-    for (product, _) in factories() {
-        if with_vault_record!(product, record => record.is_created(vault, answers), else false) {
-            kind = Kind { product, verified: true };
-        }
+/// Asks all factories whether they created a vault of an asset. A vault of no factory is an unverified one, unless a
+/// product lists it.
+pub(crate) fn ask_kind(vault: Address, asset: Address, reading: &mut Reading) -> Result<Kind, Stop> {
+    let created = all(factories().map(|(product, source)| {
+        with_vault_record!(product, record => record.is_created(source.emitter, [asset, vault], reading), else Ok(false))
+    }))?;
+    let creator = factories().zip(created).filter(|(_, created)| *created).last();
+    if let Some(((product, _), _)) = creator {
+        return Ok(Kind { product, verified: true });
     }
-    Some(kind)
+    let takes_any = |product: &Product| with_vault_record!(*product, record => record.unverified_reader(vault, asset).is_some(), else false);
+    let product = vaults().find(takes_any).ok_or(reading.impossible("a vault of no product"))?;
+    let lists = |product| with_vault_record!(product, record => record.is_listed(vault), else false);
+    Ok(Kind { product, verified: vaults().any(lists) })
 }
 
 fn factories() -> impl Iterator<Item = (Product, &'static Source)> {

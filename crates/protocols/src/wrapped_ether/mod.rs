@@ -3,13 +3,12 @@
 pub mod gas;
 mod step;
 
-use alloy_primitives::{Address, Bytes, U256};
-use braid_primitives::{ExecutionBlock, NATIVE_ETHER, PoolKey, WETH};
+use alloy_primitives::{Address, U256};
+use braid_primitives::{ExecutionBlock, NATIVE_ETHER, WETH};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    After, DecodeError, Discovered, Product, Protocol, ReadProgress, RouteState, Sale, StateReader, StepCode, Swap,
-    SwapError, continuous::PairCurve,
+    After, Discovered, Product, Protocol, StateReader, Step, StepCode, Swap, SwapError, continuous::PairCurve, reading,
 };
 
 pub use step::{UNWRAP_OPCODE, WRAP_OPCODE};
@@ -34,28 +33,15 @@ impl Protocol for WrappedEther {
     }
 
     fn fixed_pools(&self) -> Vec<Discovered> {
-        vec![Discovered {
-            key: WETH.into(),
-            product: Product::WrappedEther,
-            coins: vec![NATIVE_ETHER, WETH],
-            fee_pips: 0,
-            tick_spacing: 0,
-        }]
+        vec![Discovered::new(WETH, Product::WrappedEther, vec![NATIVE_ETHER, WETH])]
     }
 
     fn reader(&self, _pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(NoCalls)
+        reading::reader(WETH, |_| Ok(State))
     }
 
     /// Wraps if the coin in is ether, otherwise unwraps. The amount out always equals the amount in.
-    fn swap(
-        &self,
-        _pool: PoolKey,
-        _state: &State,
-        _at: &ExecutionBlock,
-        _route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError> {
+    fn swap(&self, _state: &State, Step { sale, .. }: Step<'_>) -> Result<Swap, SwapError> {
         let gas_units = if sale.coin_in == ETHER_COIN { gas::WRAP_GAS_UNITS } else { gas::UNWRAP_GAS_UNITS };
         Ok(Swap { amount_out: sale.amount_in, gas_units, after: After::Unchanged })
     }
@@ -78,23 +64,5 @@ impl Protocol for WrappedEther {
 
     fn step_code(&self, _pool: Address, _state: &State, coin_in: u8, _coin_out: u8) -> StepCode {
         step::step_code(coin_in)
-    }
-}
-
-/// Reader that makes no calls.
-#[derive(Clone, Copy, Debug)]
-struct NoCalls;
-
-impl StateReader for NoCalls {
-    fn start(&mut self) -> ReadProgress {
-        ReadProgress::Done(State.into())
-    }
-
-    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
-        if answers.is_empty() {
-            Ok(ReadProgress::Done(State.into()))
-        } else {
-            Err(DecodeError::AnswerCount { expected: 0, got: answers.len() })
-        }
     }
 }

@@ -52,17 +52,72 @@ pub fn word(fields: &[(usize, U256)]) -> U256 {
     fields.iter().fold(U256::ZERO, |word, (at, value)| word | (*value << *at))
 }
 
+/// Lets a pool of some kinds (1 for collateral, 2 for debt) use a token of the layer, with random limits.
+pub fn allow(chain: &mut Chain, random: &mut Random, (pool, kinds): (Address, u64), token: Address, depth: U256) {
+    let limits = |random: &mut Random| {
+        let percent = U256::from(500 + random.below(4_500));
+        let seconds = U256::from(3_600 + random.below(86_400));
+        let base = pack(depth >> (random.below(6) as usize), 10);
+        [(162, percent), (176, seconds), (200, base)]
+    };
+    let interest = |random: &mut Random| (0, U256::from(u64::from(!random.one_in(4))));
+    let supply = word(&[&limits(random)[..], &[interest(random)]].concat());
+    let most = (218, pack(depth << 2, 10));
+    let mut loan_limits = limits(random);
+    loan_limits[2].1 = pack(depth * U256::from(2), 10);
+    let loan = word(&[&loan_limits[..], &[interest(random), most]].concat());
+    let [supply, loan] = [(1, supply), (2, loan)].map(|(kind, word)| if kinds & kind == 0 { U256::ZERO } else { word });
+    chain.send(LIQUIDITY, &allowCall { user: pool, token, supply, loan }).unwrap();
+}
+
+/// Returns `dexVariables2` of a pool with random fees, range, thresholds and utilization limits.
+pub fn configuration(random: &mut Random, kinds: u64, centre: U256, told: bool) -> U256 {
+    let thresholds = U256::from(if random.coin() { 100 + random.below(800) } else { 0 });
+    let percent = |random: &mut Random| U256::from(1_000 + random.below(300_000));
+    let utilization = |random: &mut Random| U256::from(if random.one_in(4) { 300 + random.below(600) } else { 1_000 });
+    word(&[
+        (0, U256::from(kinds)),
+        (2, U256::from(random.below(10_000))),
+        (19, U256::from(random.below(50))),
+        (27, percent(random)),
+        (47, percent(random)),
+        (68, thresholds),
+        (78, thresholds),
+        (88, U256::from(60 + random.below(100_000))),
+        (112, U256::from(u64::from(told))),
+        (172, pack(centre * U256::from(3), 20)),
+        (200, pack(centre / U256::from(3), 20)),
+        (228, utilization(random)),
+        (238, utilization(random)),
+    ])
+}
+
+/// Deposits and borrows for a pool.
+pub fn fill(
+    chain: &mut Chain,
+    random: &mut Random,
+    (pool, kinds): (Address, u64),
+    tokens: [Address; 2],
+    depth: [U256; 2],
+) {
+    let part = |amount: U256, random: &mut Random| amount * U256::from(80 + random.below(20)) / U256::from(100);
+    let deposits = depth.map(|depth| if kinds & 1 == 0 { U256::ZERO } else { part(depth, random) });
+    let loans = depth.map(|depth| if kinds & 2 == 0 { U256::ZERO } else { part(depth, random) / U256::from(2) });
+    let value = if tokens[1] == ETHER { deposits[1] } else { U256::ZERO };
+    chain.send_ether(pool, &fillCall { deposits, loans }, value).unwrap();
+}
+
 /// A pool with random parameters, its tokens, and the contract that supplies its centre price, if any.
 pub struct World {
     pub chain: Chain,
     pub random: Random,
-    pool: Discovered,
+    pub pool: Discovered,
     pub tokens: [Address; 2],
-    centre: U256,
+    pub centre: U256,
     told: Option<Address>,
     /// The approximate reserves of the pool, in atomic units.
-    depth: [U256; 2],
-    now: u64,
+    pub depth: [U256; 2],
+    pub now: u64,
     /// Whether the contracts are Fluid's own.
     pub deployed: bool,
 }
@@ -79,7 +134,6 @@ impl World {
         let decimals =
             [[6_u8, 8, 18][random.below(3) as usize], if ether { 18 } else { [6, 18][random.below(2) as usize] }];
         let kinds = if ether { 1 + 2 * random.below(2) } else { 1 + random.below(3) };
-        let (collateral, debt) = (kinds & 1 == 1, kinds & 2 == 2);
         // Token 1 per token 0, both with twelve decimals.
         let centre = U256::from(10).pow(U256::from(27)) * U256::from(1 + random.below(2_000))
             / U256::from(1 + random.below(2_000));
@@ -97,60 +151,26 @@ impl World {
                 chain.send(*token, &approveCall { spender, amount: U256::MAX }).unwrap();
             }
         }
-        let limits = |random: &mut Random, depth: U256| {
-            let percent = U256::from(500 + random.below(4_500));
-            let seconds = U256::from(3_600 + random.below(86_400));
-            let base = pack(depth >> (random.below(6) as usize), 10);
-            [(162, percent), (176, seconds), (200, base)]
-        };
-        let interest = |random: &mut Random| (0, U256::from(u64::from(!random.one_in(4))));
         for (k, token) in tokens.iter().enumerate() {
             let (rate, fee) = (U256::from(random.below(30_000)), U256::from(random.below(30)));
             chain.send(LIQUIDITY, &listCall { token: *token, highestRate: rate, feePercent: fee }).unwrap();
-            let supply = word(&[&limits(&mut random, depth[k])[..], &[interest(&mut random)]].concat());
-            let most = (218, pack(depth[k] << 2, 10));
-            let mut loan_limits = limits(&mut random, depth[k]);
-            loan_limits[2].1 = pack(depth[k] * U256::from(2), 10);
-            let loan = word(&[&loan_limits[..], &[interest(&mut random), most]].concat());
-            let none = U256::ZERO;
-            let (supply, loan) = (if collateral { supply } else { none }, if debt { loan } else { none });
-            chain.send(LIQUIDITY, &allowCall { user: POOL, token: *token, supply, loan }).unwrap();
+            allow(&mut chain, &mut random, (POOL, kinds), *token, depth[k]);
             if *token != ETHER {
                 let args = (LIQUIDITY, *token, *token, String::new(), String::new());
                 chain.place(LENDERS[k], "StandInFluidFToken", &args.abi_encode_params());
                 let supply = word(&[(0, U256::ONE), (162, U256::from(2_000)), (176, U256::from(9_999))]);
-                chain.send(LIQUIDITY, &allowCall { user: LENDERS[k], token: *token, supply, loan: none }).unwrap();
+                chain
+                    .send(LIQUIDITY, &allowCall { user: LENDERS[k], token: *token, supply, loan: U256::ZERO })
+                    .unwrap();
                 chain.send(LENDERS[k], &depositCall { assets: depth[k] * U256::from(2), receiver: OWNER }).unwrap();
             }
         }
-        let thresholds = U256::from(if random.coin() { 100 + random.below(800) } else { 0 });
-        let percent = |random: &mut Random| U256::from(1_000 + random.below(300_000));
-        let utilization =
-            |random: &mut Random| U256::from(if random.one_in(4) { 300 + random.below(600) } else { 1_000 });
-        let variables2 = word(&[
-            (0, U256::from(kinds)),
-            (2, U256::from(random.below(10_000))),
-            (19, U256::from(random.below(50))),
-            (27, percent(&mut random)),
-            (47, percent(&mut random)),
-            (68, thresholds),
-            (78, thresholds),
-            (88, U256::from(60 + random.below(100_000))),
-            (112, U256::from(u64::from(told.is_some()))),
-            (172, pack(centre * U256::from(3), 20)),
-            (200, pack(centre / U256::from(3), 20)),
-            (228, utilization(&mut random)),
-            (238, utilization(&mut random)),
-        ]);
+        let variables2 = configuration(&mut random, kinds, centre, told.is_some());
         if let Some(told) = told {
             chain.place(told, "StandInFluidCentrePrice", &(OWNER, centre).abi_encode());
         }
         chain.place(POOL, "StandInFluidDexT1", &(LIQUIDITY, OWNER, DEPLOYER, tokens, variables2, centre).abi_encode());
-        let part = |amount: U256, random: &mut Random| amount * U256::from(80 + random.below(20)) / U256::from(100);
-        let deposits = depth.map(|depth| if collateral { part(depth, &mut random) } else { U256::ZERO });
-        let loans = depth.map(|depth| if debt { part(depth, &mut random) / U256::from(2) } else { U256::ZERO });
-        let value = if ether { deposits[1] } else { U256::ZERO };
-        chain.send_ether(POOL, &fillCall { deposits, loans }, value).unwrap();
+        fill(&mut chain, &mut random, (POOL, kinds), tokens, depth);
         let pool = Discovered {
             key: POOL.into(),
             product: Product::FluidDexT1,
@@ -213,7 +233,7 @@ impl World {
         self.chain.set_storage(POOL, slot, (old & !mask) | (value << at));
     }
 
-    fn pass(&mut self) {
+    pub fn pass(&mut self) {
         self.now += 1 + if self.random.one_in(6) { self.random.below(200_000) } else { self.random.below(30) };
         self.chain.set_block(1, self.now);
     }
@@ -223,7 +243,7 @@ impl World {
         self.random.log_uniform_between(length.saturating_sub(40), length)
     }
 
-    fn value(&self, coin_in: u8, amount: U256) -> U256 {
+    pub fn value(&self, coin_in: u8, amount: U256) -> U256 {
         if self.tokens[usize::from(coin_in)] == ETHER { amount } else { U256::ZERO }
     }
 
@@ -282,7 +302,7 @@ impl Turns {
     }
 }
 
-fn swap_in(coin_in: u8, amount: U256) -> swapInCall {
+pub fn swap_in(coin_in: u8, amount: U256) -> swapInCall {
     swapInCall { zeroForOne: coin_in == 0, amountIn: amount, least: U256::ZERO, to: OWNER }
 }
 

@@ -26,6 +26,7 @@ mod deployed_vaults;
 mod discovery;
 mod fluid_bytecode;
 mod fluid_deployed;
+mod fluid_layer;
 mod fluid_second_opinion;
 mod gas;
 mod lending;

@@ -2,11 +2,11 @@
 //! the same rules a second time, or Morpho's own code where it is available. Trades that follow each other are made in
 //! one transaction, as in a route.
 
-use alloy_primitives::{Address, Bytes, U256, address};
+use alloy_primitives::{Address, B256, Bytes, U256, address, keccak256};
 use alloy_sol_types::{SolCall, SolValue, sol};
 use braid_primitives::ExecutionBlock;
 use braid_protocols::{
-    After, Discovered, Pool, Product, SwapError,
+    After, Discovered, Pool, PoolState, Product, ReadProgress, SwapError,
     continuous::PairCurve,
     morpho::{ADAPTIVE_CURVE_IRM, MORPHO_BLUE},
 };
@@ -253,6 +253,28 @@ impl World {
         Pool { key: VAULT.into(), product, coins, state }
     }
 
+    /// Reads the vault as the follower does at a block without logs that concern it; returns also the number of rounds.
+    fn each_block(&mut self, was: &Pool) -> (PoolState, usize) {
+        let found = Discovered {
+            key: VAULT.into(),
+            product: was.product,
+            coins: vec![ASSET, VAULT],
+            fee_pips: 0,
+            tick_spacing: 0,
+        };
+        let mut reader = was.product.reader_each_block(&found, &was.state);
+        let (mut progress, mut rounds) = (reader.start(), 0);
+        loop {
+            match progress {
+                ReadProgress::Done(state) => return (state, rounds),
+                ReadProgress::Calls(calls) => {
+                    let answers: Vec<_> = calls.into_iter().map(|call| self.chain.answer(call)).collect();
+                    (progress, rounds) = (reader.feed(&answers).unwrap(), rounds + 1);
+                }
+            }
+        }
+    }
+
     /// Returns what trades pay in one transaction; `None` for those that are refused.
     fn together(&mut self, trades: &[(u8, U256)], keep: bool) -> Vec<Option<U256>> {
         let call = |(coin_in, amount): &(u8, U256)| {
@@ -333,6 +355,36 @@ fn morphos_own_vault_v2_pays_what_the_model_says() {
     for adapter in ["MorphoMarketV1Adapter", "MorphoMarketV1AdapterV2"] {
         let Some(code) = Code::with(adapter) else { return };
         differential(&format!("Vault V2's own code with {adapter}"), Some(&code));
+    }
+}
+
+/// Gifts to a vault, and shares of a market that its adapter drops, change no log. They were noticed at the next trade.
+#[test]
+fn what_no_log_of_a_vault_v2_shows_is_read_each_block() {
+    let mut world = World::new(7, None);
+    let mapped = |id: B256| -> U256 { keccak256((id, U256::ONE).abi_encode()).into() };
+    let lent = loop {
+        world.live();
+        let ids: Vec<B256> = world.markets.iter().map(morpho::id).collect();
+        let lent = ids.into_iter().find(|id| !world.chain.word(MARKETS, mapped(*id)).is_zero());
+        if let Some(id) = lent {
+            break mapped(id);
+        }
+    };
+    let mut was = world.read();
+    assert!(was.product.reads_each_block(&was.state));
+    for change in 0..3 {
+        world.now += 1_000;
+        world.chain.set_block(1, world.now);
+        match change {
+            0 => {}
+            1 => drop(world.chain.send(ASSET, &transferCall { to: VAULT, amount: U256::ONE << 60_usize }).unwrap()),
+            _ => world.chain.set_word(MARKETS, lent, U256::ZERO),
+        }
+        let (state, rounds) = world.each_block(&was);
+        assert_eq!(state, world.read().state, "change {change}");
+        assert_eq!((state == was.state, rounds == 1), (change == 0, change == 0), "change {change}");
+        was.state = state;
     }
 }
 

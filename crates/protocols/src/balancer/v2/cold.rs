@@ -5,14 +5,17 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, B256, Log, address};
+use alloy_primitives::{Address, B256, Log};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::{ExecutionBlock, PoolKey};
+use braid_primitives::ExecutionBlock;
 
-use super::{After, State, continuous::pair_curve, gas, reader, step::step_code};
+use super::{After, State, VAULT, continuous::pair_curve, gas, reader, step::step_code};
 use crate::{
-    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, SwapError,
-    Touched, balancer::fee_pips, continuous::PairCurve, pool::MAX_COINS,
+    DecodeError, Discovered, Freshness, Product, Protocol, Source, StateReader, Step, StepCode, SwapError, Touched,
+    balancer::fee_pips,
+    continuous::PairCurve,
+    logs::{decode, is_one_of},
+    pool::MAX_COINS,
 };
 
 sol! {
@@ -33,9 +36,6 @@ sol! {
         event ProtocolFeePercentageCacheUpdated(uint256 indexed feeType, uint256 protocolFeePercentage);
     }
 }
-
-/// The V2 vault. Source: Balancer's deployment list, `20210418-vault`.
-pub const VAULT: Address = address!("BA12222222228d8Ba445958a75a0704d566BF2C8");
 
 /// Events of the vault whose first topic names a pool.
 const OF_THE_VAULT: [B256; 3] =
@@ -91,17 +91,15 @@ impl Protocol for BalancerV2 {
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        let malformed = || DecodeError::Log { event: "TokensRegistered", emitter: log.address };
-        let event = TokensRegistered::decode_log_data_validate(&log.data).map_err(|_| malformed())?;
-        let address =
-            event.poolId.get(..20).and_then(|address| Address::try_from(address).ok()).ok_or_else(malformed)?;
+        let event: TokensRegistered = decode(log)?;
+        let address = Address::from_slice(&event.poolId[..20]);
         // a composable pool's own token is among the coins; move it to the end
         let (own, mut coins): (Vec<_>, Vec<_>) = event.tokens.into_iter().partition(|token| *token == address);
         coins.extend(own);
         if coins.len() > MAX_COINS {
             return Err(DecodeError::State { pool: address, what: "more coins than are supported" });
         }
-        Ok(Discovered { key: address.into(), product: self.product, coins, fee_pips: 0, tick_spacing: 0 })
+        Ok(Discovered::new(address, self.product, coins))
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
@@ -117,13 +115,12 @@ impl Protocol for BalancerV2 {
     }
 
     fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
-        let [topic0, rest @ ..] = log.topics() else { return Ok(Freshness::Unaffected) };
         let about_us = if log.address == VAULT {
-            OF_THE_VAULT.contains(topic0) && rest.first() == Some(&state.pool_id)
+            is_one_of(log, &OF_THE_VAULT) && log.topics().get(1) == Some(&state.pool_id)
         } else {
-            TOPICS.contains(topic0)
+            is_one_of(log, TOPICS)
         };
-        Ok(if about_us { Freshness::Stale } else { Freshness::Unaffected })
+        Ok(Freshness::stale_if(about_us))
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
@@ -138,14 +135,7 @@ impl Protocol for BalancerV2 {
         if state.coins() == coins { state.validate() } else { Err("balances for other coins") }
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &Self::State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<crate::Swap, SwapError> {
+    fn swap(&self, state: &Self::State, Step { pool, at, route, sale }: Step<'_>) -> Result<crate::Swap, SwapError> {
         state.swap(at, route.change::<After>(pool), sale.coin_in, sale.coin_out, sale.amount_in)
     }
 
@@ -173,14 +163,7 @@ impl Protocol for BalancerV2 {
         state.trades_own_token().then_some(VAULT)
     }
 
-    fn saved_gas_units(
-        &self,
-        state: &Self::State,
-        _coins: [u8; 2],
-        _at: &ExecutionBlock,
-        before: Touched,
-        _touched: &dyn Fn(Address) -> bool,
-    ) -> u64 {
+    fn saved_gas_units(&self, state: &Self::State, _coins: [u8; 2], _at: &ExecutionBlock, before: Touched<'_>) -> u64 {
         let vault = if before.holder { gas::AGAIN_GAS_UNITS } else { 0 };
         vault + if before.pool { state.again_gas_units() } else { 0 }
     }

@@ -9,16 +9,18 @@ mod reader;
 mod step;
 mod swap;
 
-use alloy_primitives::{Address, B256, U256};
+use alloy_primitives::{Address, B256, U256, address};
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::{StablePool, WeightedPool};
-use crate::pool::MAX_COINS;
+use crate::{maths::WAD, pool::MAX_COINS};
 
-pub use cold::{BALANCER_V2_COMPOSABLE_STABLE, BALANCER_V2_STABLE, BALANCER_V2_WEIGHTED, BalancerV2, VAULT};
-pub use own_token::{Earning, Minting, OwnToken, Shares};
+pub use cold::{BALANCER_V2_COMPOSABLE_STABLE, BALANCER_V2_STABLE, BALANCER_V2_WEIGHTED, BalancerV2};
 pub use step::OPCODE;
+
+/// The V2 vault. Source: Balancer's deployment list, `20210418-vault`.
+pub const VAULT: Address = address!("BA12222222228d8Ba445958a75a0704d566BF2C8");
 
 /// State that a swap depends on. A composable pool's own token is the last coin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +64,57 @@ pub struct Rate {
     pub plain_factor: U256,
     /// Rate provider; zero if there is none.
     pub provider: Address,
+}
+
+/// State that trades in a pool's own token depend on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnToken {
+    /// Supply and last invariant.
+    pub shares: Shares,
+    /// Protocol's share of swap fees, 18 decimals.
+    pub fee_share_wad: U256,
+    /// Protocol's share of yield, 18 decimals.
+    pub yield_share_wad: U256,
+    /// Yield of each coin; empty if no coin has a rate.
+    pub earnings: ArrayVec<Earning, MAX_COINS>,
+    /// Rounding of BPT minted to the protocol.
+    pub minting: Minting,
+}
+
+/// Rounding of a share of the supply, always down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Minting {
+    /// After the multiplication and after the division: the first generation.
+    Twice,
+    /// Once: later generations.
+    Once,
+}
+
+/// Values that joins and exits change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shares {
+    /// BPT held by the vault, which do not circulate.
+    pub held: U256,
+    /// BPT of all other holders.
+    pub circulating: U256,
+    /// Invariant after the last join or exit.
+    pub last_invariant: U256,
+    /// Amplification at that time, times 1,000.
+    pub last_amp_times_1000: U256,
+}
+
+/// Rates from which a coin's yield since the last join or exit follows, 18 decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Earning {
+    /// Cached rate; one for a coin without a provider.
+    pub rate: U256,
+    /// Rate after the cached one expires.
+    pub next_rate: U256,
+    /// Rate at the last join or exit.
+    pub last_rate: U256,
+    /// Whether the protocol takes no share of the yield.
+    pub exempt: bool,
 }
 
 /// Balances of the pool in the vault after a swap.
@@ -122,7 +175,7 @@ impl State {
             () if coins < 2 => Err("fewer than two coins"),
             () if self.coins() > MAX_COINS => Err("more coins than are supported"),
             () if factors.len() != coins || !others => Err("lists of different lengths"),
-            () if self.fee_wad() >= U256::from(10).pow(U256::from(18)) => Err("a fee of 100% or more"),
+            () if self.fee_wad() >= WAD => Err("a fee of 100% or more"),
             () => Ok(()),
         }
     }

@@ -8,13 +8,13 @@
 use alloy_primitives::U256;
 use arrayvec::ArrayVec;
 use braid_primitives::ExecutionBlock;
-use serde::{Deserialize, Serialize};
 
-use super::StableModel;
+use super::{Minting, OwnToken, Shares, StableModel};
 use crate::{
     balancer::{
-        Revert, StablePool,
-        fixed_point::{complement, div_down, mul_down},
+        StablePool,
+        fixed_point::{add, complement, div_down, mul_down, sub, total},
+        revert::Revert,
         stable::{listed, newer_invariant},
     },
     pool::MAX_COINS,
@@ -25,57 +25,6 @@ const INVARIANT_BITS: usize = 233;
 /// Maximum join, as a multiple of the pool's total balance. The contract sets no limit and pays next to nothing for
 /// more. Without a limit the curve, and the bound from it, would have no end.
 pub(super) const JOIN_LIMIT: U256 = U256::from_limbs([64, 0, 0, 0]);
-
-/// State that trades in a pool's own token depend on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnToken {
-    /// Supply and last invariant.
-    pub shares: Shares,
-    /// Protocol's share of swap fees, 18 decimals.
-    pub fee_share_wad: U256,
-    /// Protocol's share of yield, 18 decimals.
-    pub yield_share_wad: U256,
-    /// Yield of each coin; empty if no coin has a rate.
-    pub earnings: ArrayVec<Earning, MAX_COINS>,
-    /// Rounding of BPT minted to the protocol.
-    pub minting: Minting,
-}
-
-/// Rounding of a share of the supply, always down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Minting {
-    /// After the multiplication and after the division: the first generation.
-    Twice,
-    /// Once: later generations.
-    Once,
-}
-
-/// Values that joins and exits change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shares {
-    /// BPT held by the vault, which do not circulate.
-    pub held: U256,
-    /// BPT of all other holders.
-    pub circulating: U256,
-    /// Invariant after the last join or exit.
-    pub last_invariant: U256,
-    /// Amplification at that time, times 1,000.
-    pub last_amp_times_1000: U256,
-}
-
-/// Rates from which a coin's yield since the last join or exit follows, 18 decimals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Earning {
-    /// Cached rate; one for a coin without a provider.
-    pub rate: U256,
-    /// Rate after the cached one expires.
-    pub next_rate: U256,
-    /// Rate at the last join or exit.
-    pub last_rate: U256,
-    /// Whether the protocol takes no share of the yield.
-    pub exempt: bool,
-}
 
 /// A trade in the pool's own token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +94,7 @@ impl OwnToken {
         let fees = div_down(by_fees.saturating_sub(shares.last_invariant), total)?;
         let earned = div_down(by_shared_earnings.saturating_sub(by_fees), total)?;
         let (fees, earned) = (mul_down(fees, self.fee_share_wad)?, mul_down(earned, self.yield_share_wad)?);
-        fees.checked_add(earned).ok_or(Revert::Arithmetic)
+        add(fees, earned)
     }
 }
 
@@ -168,41 +117,39 @@ impl StableModel {
         });
         let rates: Rates = rates.collect();
         let mut balances = pool.scaled_balances()?;
-        let total = newer_invariant(shares.last_amp_times_1000, &balances)?;
-        let share_due = own.share_due(shares, &balances, &rates, total)?;
+        let then = newer_invariant(shares.last_amp_times_1000, &balances)?;
+        let share_due = own.share_due(shares, &balances, &rates, then)?;
         let due = minted_for_share(own.minting, shares.circulating, share_due)?;
-        let supply = shares.circulating.checked_add(due).ok_or(Revert::Arithmetic)?;
+        let supply = add(shares.circulating, due)?;
         let same_amp = pool.amp_times_1000 == shares.last_amp_times_1000;
-        let invariant = if same_amp { total } else { pool.invariant_of(&balances)? };
+        let invariant = if same_amp { then } else { pool.invariant_of(&balances)? };
 
         let scale = pool.scale();
         let (paid, supply_after, held) = match trade {
             Trade::Join(coin, amount) => {
                 let amount = scale.up(amount, coin)?;
-                let all = balances.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
-                let limit = all.and_then(|all| all.checked_mul(JOIN_LIMIT)).ok_or(Revert::Arithmetic)?;
+                let limit = total(&balances)?.checked_mul(JOIN_LIMIT).ok_or(Revert::Arithmetic)?;
                 if amount > limit {
                     return Err(Revert::Ratio(limit));
                 }
                 let out = pool.minted_for(&balances, coin, amount, supply, invariant)?;
                 let balance = balances.get_mut(coin).ok_or(Revert::Arithmetic)?;
-                *balance = balance.checked_add(amount).ok_or(Revert::Arithmetic)?;
-                (out, supply.checked_add(out), shares.held.checked_sub(out))
+                *balance = add(*balance, amount)?;
+                (out, add(supply, out)?, sub(shares.held, out)?)
             }
             Trade::Exit(coin, amount) => {
                 let out = pool.paid_for(&balances, coin, amount, supply, invariant)?;
                 let balance = balances.get_mut(coin).ok_or(Revert::Arithmetic)?;
-                *balance = balance.checked_sub(out).ok_or(Revert::Arithmetic)?;
-                (scale.down(out, coin)?, supply.checked_sub(amount), shares.held.checked_add(amount))
+                *balance = sub(*balance, out)?;
+                (scale.down(out, coin)?, sub(supply, amount)?, add(shares.held, amount)?)
             }
         };
-        let (supply_after, held) = (supply_after.ok_or(Revert::Arithmetic)?, held.ok_or(Revert::Arithmetic)?);
         let last_invariant = pool.invariant_of(&balances)?;
         if last_invariant.bit_len() > INVARIANT_BITS {
             return Err(Revert::Arithmetic);
         }
         let minted = minted_for_trade(own, [invariant, last_invariant], [supply, supply_after])?;
-        let circulating = supply_after.checked_add(minted).ok_or(Revert::Arithmetic)?;
+        let circulating = add(supply_after, minted)?;
         Ok((paid, Shares { held, circulating, last_invariant, last_amp_times_1000: pool.amp_times_1000 }, due))
     }
 }

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     Discovered, Product, StateReader,
     balancer::{Invariant, Power, StablePool, WeightedPool},
+    maths::WAD,
     pool::MAX_COINS,
     reading::{self, Reading, Stop, all},
 };
@@ -36,8 +37,6 @@ sol! {
 /// Kinds of protocol fees. Source: `ProtocolFeeType`.
 const FEES_OF_SWAPS: U256 = U256::ZERO;
 const YIELD: U256 = U256::from_limbs([2, 0, 0, 0]);
-
-const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
 /// Constants of a pool.
 #[derive(Clone, Debug)]

@@ -5,19 +5,19 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use alloy_primitives::{Address, B256, Log, address};
+use alloy_primitives::{Address, B256, Log};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::{ExecutionBlock, PoolKey};
+use braid_primitives::ExecutionBlock;
 
 use super::{
-    After, Fee, State, continuous::pair_curve, factories::FACTORIES, gas, hooks::InSwaps, reader::PoolReader,
+    After, Fee, State, VAULT, continuous::pair_curve, factories::FACTORIES, gas, hooks::InSwaps, reader,
     step::step_code,
 };
 use crate::{
-    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, SwapError,
-    Touched,
+    DecodeError, Discovered, Freshness, Product, Protocol, Source, StateReader, Step, StepCode, SwapError, Touched,
     balancer::fee_pips,
     continuous::PairCurve,
+    logs::decode,
     pool::MAX_COINS,
     vault::{Action, Lender, Vault},
 };
@@ -62,9 +62,6 @@ sol! {
     event AmpUpdateStarted(uint256 startValue, uint256 endValue, uint256 startTime, uint256 endTime);
     event AmpUpdateStopped(uint256 currentValue);
 }
-
-/// The V3 vault. Source: Balancer's deployment list, `20241204-v3-vault`.
-pub const VAULT: Address = address!("bA1333333333a1BA1108E8412f11850A5C319bA9");
 
 /// Events that change the output of swaps: first those of the vault whose first topic names the pool, then one about
 /// the whole vault, then the pool's own.
@@ -115,8 +112,7 @@ impl Protocol for BalancerV3 {
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        let malformed = || DecodeError::Log { event: "PoolRegistered", emitter: log.address };
-        let event = PoolRegistered::decode_log_data_validate(&log.data).map_err(|_| malformed())?;
+        let event: PoolRegistered = decode(log)?;
         let left_out = |what| DecodeError::State { pool: event.pool, what };
         let factory = FACTORIES.iter().find(|(factory, ..)| *factory == event.factory);
         let (_, product, _) = factory.ok_or_else(|| left_out("not created by a known factory"))?;
@@ -134,7 +130,7 @@ impl Protocol for BalancerV3 {
         if coins.len() > MAX_COINS {
             return Err(left_out("more coins than are supported"));
         }
-        Ok(Discovered { key: event.pool.into(), product: *product, coins, fee_pips: 0, tick_spacing: 0 })
+        Ok(Discovered::new(event.pool, *product, coins))
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
@@ -170,29 +166,22 @@ impl Protocol for BalancerV3 {
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(PoolReader::new(pool))
+        reader::reader(pool, None)
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
-        Box::new(PoolReader::again(pool, was))
+        reader::reader(pool, Some(was))
     }
 
     fn reader_each_block(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
-        Box::new(PoolReader::each_block(pool, was))
+        reader::reader_each_block(pool, was)
     }
 
     fn validate(&self, state: &Self::State, coins: usize) -> Result<(), &'static str> {
         if state.coins.len() == coins { state.validate() } else { Err("balances for other coins") }
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &Self::State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<crate::Swap, SwapError> {
+    fn swap(&self, state: &Self::State, Step { pool, at, route, sale }: Step<'_>) -> Result<crate::Swap, SwapError> {
         state.step(at, route.change::<After>(pool), route, sale)
     }
 
@@ -223,14 +212,7 @@ impl Protocol for BalancerV3 {
         VAULT
     }
 
-    fn saved_gas_units(
-        &self,
-        state: &Self::State,
-        _coins: [u8; 2],
-        _at: &ExecutionBlock,
-        before: Touched,
-        _touched: &dyn Fn(Address) -> bool,
-    ) -> u64 {
+    fn saved_gas_units(&self, state: &Self::State, _coins: [u8; 2], _at: &ExecutionBlock, before: Touched<'_>) -> u64 {
         let vault = if before.holder { gas::AGAIN_GAS_UNITS } else { 0 };
         vault + if before.pool { gas::COIN_AGAIN_GAS_UNITS * state.coins.len() as u64 } else { 0 }
     }

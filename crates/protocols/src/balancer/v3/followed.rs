@@ -2,15 +2,15 @@
 //! returns the redemption value of a number of shares. If that vault is modelled, the rate is computed for the block of
 //! execution, instead of the block of the reading.
 
-use alloy_primitives::{Address, Bytes, U256, uint};
+use alloy_primitives::{Address, U256, uint};
 use alloy_sol_types::sol;
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Call, DecodeError, ReadProgress, RouteState, StateReader,
-    answers::{Answers, Question, ask, calls},
-    vault::{Kind, Vault, ask_kind, kind},
+    RouteState,
+    reading::{Reading, Stop, all},
+    vault::{Kind, Vault, ask_kind},
 };
 
 sol! {
@@ -71,182 +71,85 @@ enum Mismatch {
 const ROUNDING: U256 = uint!(2_U256);
 const NEAR: U256 = uint!(10_000_U256);
 
-/// A coin that may be a vault's share, during identification.
-#[derive(Default)]
-struct Candidate {
-    coin: u8,
-    token: Address,
-    asset: Option<Address>,
-    was: Option<Vault>,
-    reader: Option<Box<dyn StateReader>>,
-    kind: Option<Kind>,
-    asked: usize,
-    vault: Option<Vault>,
-    /// Whether its vault could not be read once already.
-    failed: bool,
+/// Calls `asset()` of all coins; `None` for a coin that is not a vault's share.
+pub(super) fn ask_assets(coins: &[Address], reading: &mut Reading) -> Vec<Result<Option<Address>, Stop>> {
+    coins.iter().map(|coin| reading.try_ask(*coin, &assetCall {})).collect()
 }
 
-impl Candidate {
-    /// Starts reading the vault, if it is not read yet.
-    fn open(&mut self) -> Vec<Call> {
-        let (Some(kind), Some(asset), None) = (self.kind, self.asset, &self.vault) else { return Vec::new() };
-        let mut reader = kind.reader(self.token, asset, self.was.as_ref());
-        let ReadProgress::Calls(calls) = reader.start() else { return Vec::new() };
-        (self.reader, self.asked) = (Some(reader), calls.len());
-        calls
-    }
+/// Reads the vaults of a pool's coins that have rate providers. A vault that cannot be read does not exclude the pool:
+/// the provider's answer is then used as the rate.
+pub(super) fn read(
+    coins: &[Address],
+    assets: Vec<Result<Option<Address>, Stop>>,
+    rated: &[bool],
+    reading: &mut Reading,
+) -> Result<Vec<Followed>, Stop> {
+    let coins = (0_u8..).zip(coins).zip(all(assets)?).zip(rated);
+    let shares = coins.filter_map(|(((coin, token), asset), rated)| Some((coin, *token, asset.filter(|_| *rated)?)));
+    let shares: Vec<_> = shares.collect();
+    let kinds = all(shares.iter().map(|(_, token, asset)| ask_kind(*token, *asset, reading)))?;
+    let vaults = all(shares.iter().zip(kinds).map(|((_, token, asset), kind)| {
+        if kind.is_verified() { read_vault(kind, *token, *asset, reading) } else { Ok(None) }
+    }))?;
+    let followed = shares.into_iter().zip(vaults).filter_map(|((coin, token, asset), vault)| {
+        Some(Followed { coin, token, asset, shares: U256::ZERO, vault: vault? })
+    });
+    Ok(followed.collect())
+}
 
-    /// Continues the reading, and returns the next calls.
-    fn read_on(&mut self, answers: &[Option<Bytes>]) -> Vec<Call> {
-        let Some(reader) = &mut self.reader else { return Vec::new() };
-        let progress = reader.feed(answers);
-        if let Ok(ReadProgress::Calls(calls)) = progress {
-            self.asked = calls.len();
-            return calls;
-        }
-        (self.reader, self.asked) = (None, 0);
-        match (progress, self.kind) {
-            (Ok(ReadProgress::Done(state)), Some(kind)) => self.vault = Some(Vault { product: kind.product(), state }),
-            // calls of several rounds may be from two blocks
-            (Err(_), _) if self.was.is_none() && !self.failed => {
-                self.failed = true;
-                return self.open();
-            }
-            _ => {}
-        }
-        Vec::new()
+/// Reads a vault; `None` if it cannot be read.
+fn read_vault(kind: Kind, token: Address, asset: Address, reading: &mut Reading) -> Result<Option<Vault>, Stop> {
+    let mut vault = kind.read(token, asset, None, reading);
+    if matches!(vault, Err(Stop::Refused(_))) {
+        vault = reading.again(|reading| kind.read(token, asset, None, reading));
     }
-
-    /// Returns the coin with its vault, if its provider agrees with the vault.
-    fn followed(&self, rate: Option<U256>, timestamp: u64) -> Result<Followed, Mismatch> {
-        let parts = (self.vault.clone(), self.asset, rate);
-        let (Some(vault), Some(asset), Some(rate)) = parts else { return Err(Mismatch::Complete) };
-        let Self { coin, token, .. } = *self;
-        Followed { coin, token, asset, shares: U256::ZERO, vault }.identify(rate, timestamp)
+    match vault {
+        Ok(vault) => Ok(Some(vault)),
+        Err(Stop::Unanswered) => Err(Stop::Unanswered),
+        Err(Stop::Refused(_)) => Ok(None),
     }
 }
 
-/// Next round for all candidates.
-#[derive(Clone, Copy)]
-enum Stage {
-    /// The assets of the coins.
-    Assets,
-    /// The factories of the vaults.
-    Kinds,
-    /// The vaults themselves.
-    Vaults,
-}
-
-/// Reads the vaults of a pool's coins. A vault that cannot be read does not exclude the pool: the provider's answer is
-/// then used as the rate.
-pub(super) struct FollowedReader {
-    candidates: Vec<Candidate>,
-    stage: Stage,
-    asked: Vec<Question>,
-}
-
-impl FollowedReader {
-    /// Returns a reader for all coins.
-    pub(super) fn new(coins: &[Address]) -> Self {
-        let candidate = |(coin, token): (u8, &Address)| Candidate { coin, token: *token, ..Candidate::default() };
-        let candidates = (0_u8..).zip(coins).map(candidate).collect();
-        Self { candidates, stage: Stage::Assets, asked: Vec::new() }
-    }
-
-    /// Returns a reader for the coins whose rates followed at the earlier reading. Vaults known to be unchanged are not
-    /// read.
-    pub(super) fn again(coins: &[Address], was: &[Followed], stands: impl Fn(&Vault) -> bool) -> Self {
-        let mut all = Self { stage: Stage::Vaults, ..Self::new(coins) };
-        all.candidates.retain_mut(|candidate| {
-            let Some(before) = was.iter().find(|followed| followed.coin == candidate.coin) else { return false };
-            candidate.asset = Some(before.asset);
-            candidate.kind = Some(Kind::of(&before.vault, candidate.token));
-            candidate.was = Some(before.vault.clone());
-            candidate.vault = Some(before.vault.clone()).filter(&stands);
-            true
-        });
-        all
-    }
-
-    /// Returns the first calls.
-    pub(super) fn start(&mut self) -> Vec<Call> {
-        if matches!(self.stage, Stage::Vaults) {
-            return self.open();
-        }
-        self.asked = self.candidates.iter().map(|candidate| ask(candidate.token, &assetCall {})).collect();
-        calls(&self.asked)
-    }
-
-    /// Takes the answers, and returns the next calls; none at the end. Coins without a provider are ignored.
-    ///
-    /// # Errors
-    /// [`DecodeError::AnswerCount`].
-    pub(super) fn feed(
-        &mut self,
-        pool: Address,
-        answers: &[Option<Bytes>],
-        rated: impl Fn(u8) -> bool,
-    ) -> Result<Vec<Call>, DecodeError> {
-        let asked = std::mem::take(&mut self.asked);
-        match self.stage {
-            Stage::Assets => {
-                let mut answers = Answers::new(pool, &asked, answers)?;
-                self.candidates.retain_mut(|candidate| {
-                    candidate.asset = answers.try_next::<assetCall>();
-                    candidate.asset.is_some() && rated(candidate.coin)
-                });
-                let kinds = self.candidates.iter().flat_map(|one| ask_kind(one.token, one.asset.unwrap_or_default()));
-                self.asked = kinds.collect();
-                self.stage = Stage::Kinds;
-                Ok(calls(&self.asked))
-            }
-            Stage::Kinds => {
-                let mut answers = Answers::new(pool, &asked, answers)?;
-                self.candidates.retain_mut(|candidate| {
-                    candidate.kind = kind(candidate.token, &mut answers);
-                    candidate.kind.is_some_and(Kind::is_verified)
-                });
-                self.stage = Stage::Vaults;
-                Ok(self.open())
-            }
-            Stage::Vaults => Ok(self.read_on(answers)),
-        }
-    }
-
-    fn open(&mut self) -> Vec<Call> {
-        self.candidates.iter_mut().flat_map(Candidate::open).collect()
-    }
-
-    fn read_on(&mut self, answers: &[Option<Bytes>]) -> Vec<Call> {
-        let mut rest = answers;
-        let next = |candidate: &mut Candidate| {
-            let (own, others) = rest.split_at_checked(candidate.asked).unwrap_or((rest, &[]));
-            rest = others;
-            candidate.read_on(own)
+/// Reads the vaults of the coins whose rates followed at the earlier reading. At a block without a relevant log, vaults
+/// whose logs reveal every change are not read.
+pub(super) fn read_again(
+    was: &[Followed],
+    no_relevant_log: bool,
+    reading: &mut Reading,
+) -> Result<Vec<Followed>, Stop> {
+    all(was.iter().map(|before| {
+        let (kind, was) = (Kind::of(&before.vault, before.token), &before.vault);
+        let vault = if no_relevant_log {
+            kind.read_each_block(before.token, before.asset, was, reading)?
+        } else {
+            kind.read(before.token, before.asset, Some(was), reading)?
         };
-        self.candidates.iter_mut().flat_map(next).collect()
-    }
+        Ok(Followed { vault, ..before.clone() })
+    }))
+}
 
-    /// Returns the coins whose providers agree with their vaults, from the rates and the block's time.
-    ///
-    /// # Errors
-    /// If a rate that followed no longer does, or one is close to the vault's conversion. The answers are then of two
-    /// blocks, and another reading may agree.
-    pub(super) fn followed(
-        &self,
-        rate: impl Fn(u8) -> Option<U256>,
-        timestamp: u64,
-    ) -> Result<Vec<Followed>, &'static str> {
-        let mut all = Vec::new();
-        for candidate in &self.candidates {
-            match candidate.followed(rate(candidate.coin), timestamp) {
-                Ok(followed) => all.push(followed),
-                Err(mismatch) if candidate.was.is_some() || mismatch == Mismatch::Slight => {
-                    return Err("a rate that differs from its vault's in this block");
-                }
-                Err(_) => {}
+/// Returns the coins whose providers agree with their vaults, from the rates and the block's time. `followed_before`
+/// tells whether all did at the earlier reading.
+///
+/// # Errors
+/// If a rate that followed no longer does, or one is close to the vault's conversion. The answers are then of two
+/// blocks, and another reading may agree.
+pub(super) fn agreeing(
+    candidates: Vec<Followed>,
+    followed_before: bool,
+    rate: impl Fn(u8) -> Option<U256>,
+    timestamp: u64,
+) -> Result<Vec<Followed>, &'static str> {
+    let mut all = Vec::new();
+    for candidate in candidates {
+        let Some(rate) = rate(candidate.coin) else { continue };
+        match candidate.identify(rate, timestamp) {
+            Ok(followed) => all.push(followed),
+            Err(mismatch) if followed_before || mismatch == Mismatch::Slight => {
+                return Err("a rate that differs from its vault's in this block");
             }
+            Err(_) => {}
         }
-        Ok(all)
     }
+    Ok(all)
 }

@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        Revert,
-        fixed_point::{ONE, complement, div_down, div_up, mul_down, mul_up, round_up},
+        fixed_point::{ONE, add, complement, div_down, div_up, mul_down, mul_up, round_up, sub, total},
+        revert::Revert,
+        stable::listed,
     },
     Curve, MINIMUM_TRADE_SCALED18,
 };
-use crate::{SwapError, pool::MAX_COINS};
+use crate::{SwapError, error::positions, pool::MAX_COINS};
 
 /// Fee of a swap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +79,7 @@ impl Live {
     }
 
     pub(super) fn pay(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<Paid, SwapError> {
-        let (i, j) = self.coins(coin_in, coin_out, amount_in)?;
+        let (i, j) = positions(self.coins(), coin_in, coin_out, amount_in)?;
         let unscaled = |limit| div_down(limit, self.unit(i).unwrap_or(ONE)).unwrap_or(limit);
         let paid = self.out_given_in(i, j, amount_in).map_err(|revert| revert.into_error(amount_in, unscaled))?;
         if paid.amount_out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(paid) }
@@ -89,19 +90,13 @@ impl Live {
     /// # Errors
     /// As [`Live::swap`].
     pub fn swap_exact_out(&self, coin_in: u8, coin_out: u8, amount_out: U256) -> Result<U256, SwapError> {
-        let (i, j) = self.coins(coin_in, coin_out, amount_out)?;
+        let (i, j) = positions(self.coins(), coin_in, coin_out, amount_out)?;
         let unscaled = |limit| div_down(limit, self.unit(j).unwrap_or(ONE)).unwrap_or(limit);
         self.in_given_out(i, j, amount_out).map_err(|revert| revert.into_error(amount_out, unscaled))
     }
 
-    fn coins(&self, coin_in: u8, coin_out: u8, amount: U256) -> Result<(usize, usize), SwapError> {
-        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
-        let coins = self.balances.len().min(self.factors.len()).min(self.rates.len());
-        match amount.is_zero() {
-            _ if i == j || i >= coins || j >= coins => Err(SwapError::UnknownCoin { coin_in, coin_out }),
-            true => Err(SwapError::ZeroAmount),
-            false => Ok((i, j)),
-        }
+    fn coins(&self) -> usize {
+        self.balances.len().min(self.factors.len()).min(self.rates.len())
     }
 
     /// Returns one atomic unit in 18 decimals of the pool's own scale: factor times rate.
@@ -125,7 +120,7 @@ impl Live {
         let given = self.scaled(amount_in, i)?;
         let fee_wad = self.fee_wad(i, j, given)?;
         let fee = mul_up(given, fee_wad)?;
-        let net = least(given.checked_sub(fee).ok_or(Revert::Arithmetic)?)?;
+        let net = least(sub(given, fee)?)?;
         let out = least(self.curve.out_given_in(&self.balances, i, j, net)?)?;
         let unit_out = self.factor(j)?.checked_mul(rate_up(self.rate(j)?)).ok_or(Revert::Arithmetic)?;
         Ok(Paid { amount_out: div_down(out, unit_out)?, fee: div_down(fee, self.unit(i)?)? })
@@ -143,7 +138,7 @@ impl Live {
         };
         let net = least(self.curve.in_given_out(&self.balances, i, j, given)?)?;
         let fee = round_up(net.checked_mul(fee_wad), complement(fee_wad))?;
-        div_up(net.checked_add(fee).ok_or(Revert::Arithmetic)?, self.unit(i)?)
+        div_up(add(net, fee)?, self.unit(i)?)
     }
 
     /// Computes the fee of a trade with a given amount in. The hook uses the whole amount, before the fee.
@@ -162,31 +157,29 @@ impl Live {
         let Fee::StableSurge { static_wad, most_wad, threshold_wad } = &self.fee else { return Ok(U256::ZERO) };
         let mut after = self.balances.clone();
         if let Some(balance) = after.get_mut(i) {
-            *balance = balance.checked_add(amount_in).ok_or(Revert::Arithmetic)?;
+            *balance = add(*balance, amount_in)?;
         }
         if let Some(balance) = after.get_mut(j) {
-            *balance = balance.checked_sub(amount_out).ok_or(Revert::Arithmetic)?;
+            *balance = sub(*balance, amount_out)?;
         }
         let imbalance = imbalance(&after)?;
         let surges = !imbalance.is_zero() && imbalance > *threshold_wad && imbalance > self::imbalance(&self.balances)?;
         let Some(extra) = most_wad.checked_sub(*static_wad).filter(|_| surges) else { return Ok(*static_wad) };
         let over = div_down(imbalance - *threshold_wad, complement(*threshold_wad))?;
-        static_wad.checked_add(mul_down(extra, over)?).ok_or(Revert::Arithmetic)
+        add(*static_wad, mul_down(extra, over)?)
     }
 }
 
 /// Computes the distance of balances from their median, as a share of their sum, 18 decimals.
 fn imbalance(balances: &[U256]) -> Result<U256, Revert> {
-    let mut sorted: ArrayVec<U256, MAX_COINS> = balances.iter().copied().take(MAX_COINS).collect();
+    let mut sorted = listed(balances);
     sorted.sort_unstable();
     let middle = sorted.len() / 2;
     let upper = *sorted.get(middle).ok_or(Revert::Arithmetic)?;
     let median = match middle.checked_sub(1).and_then(|below| sorted.get(below)) {
-        Some(lower) if sorted.len() % 2 == 0 => lower.checked_add(upper).ok_or(Revert::Arithmetic)? / U256::from(2),
+        Some(lower) if sorted.len() % 2 == 0 => add(*lower, upper)? / U256::from(2),
         _ => upper,
     };
-    let total = sorted.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(*balance));
-    let apart = sorted.iter().try_fold(U256::ZERO, |sum, balance| sum.checked_add(balance.abs_diff(median)));
-    let (total, apart) = (total.ok_or(Revert::Arithmetic)?, apart.ok_or(Revert::Arithmetic)?);
-    div_down(apart, total)
+    let apart = sorted.iter().try_fold(U256::ZERO, |sum, balance| add(sum, balance.abs_diff(median)))?;
+    div_down(apart, total(balances)?)
 }

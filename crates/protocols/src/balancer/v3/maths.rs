@@ -5,20 +5,16 @@ use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
 use super::super::{
-    Revert,
-    fixed_point::{ONE, complement, div_down, div_up, mul_down, mul_up, pow_up, round_up},
-    stable::newer_invariant,
+    fixed_point::{ONE, add, complement, div_down, div_up, mul_down, mul_up, pow_up, round_up, sub},
+    revert::Revert,
+    stable::{AMP_PRECISION, listed, newer_invariant, settled_balance, sum_and_product},
 };
 use crate::pool::MAX_COINS;
 
-/// Scale of the amplification parameter.
-const AMP_PRECISION: U256 = U256::from_limbs([1_000, 0, 0, 0]);
 /// Maximum share of a balance that one trade of a weighted pool adds or removes: 30%.
 const MAX_RATIO: U256 = U256::from_limbs([300_000_000_000_000_000, 0, 0, 0]);
 /// Maximum ratio of the largest to the smallest balance, in stable pools that check it.
 const MAX_IMBALANCE: U256 = U256::from_limbs([10_000, 0, 0, 0]);
-/// Maximum iterations of the contracts' loops.
-const MAX_ROUNDS: usize = 255;
 
 /// Release of the pool's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,14 +48,6 @@ pub enum Curve {
         /// Code release.
         generation: Generation,
     },
-}
-
-fn sub(a: U256, b: U256) -> Result<U256, Revert> {
-    a.checked_sub(b).ok_or(Revert::Arithmetic)
-}
-
-fn add(a: U256, b: U256) -> Result<U256, Revert> {
-    a.checked_add(b).ok_or(Revert::Arithmetic)
 }
 
 impl Curve {
@@ -156,7 +144,7 @@ fn at(list: &[U256], coin: usize) -> Result<U256, Revert> {
 /// Source: `StableMath.computeOutGivenExactIn`.
 fn stable_out(amp: U256, balances: &[U256], i: usize, j: usize, amount: U256) -> Result<U256, Revert> {
     let invariant = newer_invariant(amp, balances)?;
-    let mut after: ArrayVec<U256, MAX_COINS> = balances.iter().copied().take(MAX_COINS).collect();
+    let mut after = listed(balances);
     let slot = after.get_mut(i).ok_or(Revert::Arithmetic)?;
     *slot = add(*slot, amount)?;
     let left = balance_given_invariant(amp, &after, invariant, j)?;
@@ -166,7 +154,7 @@ fn stable_out(amp: U256, balances: &[U256], i: usize, j: usize, amount: U256) ->
 /// Source: `StableMath.computeInGivenExactOut`.
 fn stable_in(amp: U256, balances: &[U256], i: usize, j: usize, amount: U256) -> Result<U256, Revert> {
     let invariant = newer_invariant(amp, balances)?;
-    let mut after: ArrayVec<U256, MAX_COINS> = balances.iter().copied().take(MAX_COINS).collect();
+    let mut after = listed(balances);
     let slot = after.get_mut(j).ok_or(Revert::Arithmetic)?;
     *slot = sub(*slot, amount)?;
     let needed = balance_given_invariant(amp, &after, invariant, i)?;
@@ -177,35 +165,16 @@ fn stable_in(amp: U256, balances: &[U256], i: usize, j: usize, amount: U256) -> 
 /// before the division, V2 after it. Source: `StableMath.computeBalance`.
 fn balance_given_invariant(amp: U256, balances: &[U256], invariant: U256, coin: usize) -> Result<U256, Revert> {
     let coefficients = || {
-        let count = U256::from(balances.len());
-        let amp_times_total = amp.checked_mul(count)?;
-        let (first, others) = balances.split_first()?;
-        let (mut sum, mut product) = (*first, first.checked_mul(count)?);
-        for balance in others {
-            product = product.checked_mul(*balance)?.checked_mul(count)?.checked_div(invariant)?;
-            sum = sum.checked_add(*balance)?;
-        }
+        let amp_times_total = amp.checked_mul(U256::from(balances.len()))?;
+        let (sum, product) = sum_and_product(balances, invariant)?;
         let balance = *balances.get(coin)?;
         let square = invariant.checked_mul(invariant)?;
         let quotient = round_up(square.checked_mul(AMP_PRECISION), amp_times_total.checked_mul(product)?).ok()?;
-        let c = quotient.checked_mul(balance)?;
-        let b = sum
-            .checked_sub(balance)?
-            .checked_add(invariant.checked_mul(AMP_PRECISION)?.checked_div(amp_times_total)?)?;
-        Some((square, c, b))
+        let share = invariant.checked_mul(AMP_PRECISION)?.checked_div(amp_times_total)?;
+        Some((quotient.checked_mul(balance)?, sum.checked_sub(balance)?.checked_add(share)?))
     };
-    let (square, c, b) = coefficients().ok_or(Revert::Arithmetic)?;
-    let mut value = round_up(square.checked_add(c), add(invariant, b)?)?;
-    for _ in 0..MAX_ROUNDS {
-        let previous = value;
-        let numerator = previous.checked_mul(previous).and_then(|square| square.checked_add(c));
-        let denominator = previous.checked_mul(U256::from(2)).and_then(|double| double.checked_add(b));
-        value = round_up(numerator, sub(denominator.ok_or(Revert::Arithmetic)?, invariant)?)?;
-        if value.abs_diff(previous) <= U256::ONE {
-            return Ok(value);
-        }
-    }
-    Err(Revert::Unconverged)
+    let (c, b) = coefficients().ok_or(Revert::Arithmetic)?;
+    settled_balance(invariant, c, b)
 }
 
 /// Source: `StableMath.ensureBalancesWithinMaxImbalanceRange`.

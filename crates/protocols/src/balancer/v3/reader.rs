@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, U256};
 use alloy_sol_types::sol;
 use arrayvec::ArrayVec;
 
 use super::{
     Amplification, Coin, Fee, Generation, PoolKind, State, VAULT,
     factories::{FACTORIES, STABLE_SURGE_HOOKS},
-    followed::FollowedReader,
+    followed,
     hooks::InSwaps,
 };
 use crate::{
-    DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader,
-    answers::{Answers, MULTICALL3, Question, ask, calls, impossible, narrow},
+    Discovered, Product, StateReader,
+    maths::WAD,
     pool::MAX_COINS,
-    vault::Vault,
+    reading::{self, Reading, Stop, all},
 };
 
 sol! {
@@ -48,238 +48,170 @@ sol! {
     function getAmplificationState() external view returns (Ramp state, uint256 precision);
     function getSurgeThresholdPercentage(address pool) external view returns (uint256);
     function getMaxSurgeFeePercentage(address pool) external view returns (uint256);
-    function getCurrentBlockTimestamp() external view returns (uint256);
 }
 
-const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
-
-/// Reader of one pool.
-pub(super) struct PoolReader {
-    pool: Discovered,
-    asked: Vec<Question>,
-    /// State of an earlier reading, from which constants are reused.
-    was: Option<Arc<State>>,
-    /// Vaults on which rates depend.
-    followed: FollowedReader,
-    /// State of the pool itself and its time; coins with rate providers.
-    itself: Option<(State, u64)>,
-    rated: ArrayVec<bool, MAX_COINS>,
+/// Returns a reader of a pool, which reuses the constants of an earlier reading.
+pub(super) fn reader(pool: &Discovered, was: Option<&Arc<State>>) -> Box<dyn StateReader> {
+    let (pool, was) = (pool.clone(), was.map(Arc::clone));
+    reading::reader(pool.key.contract, move |reading| read(&pool, was.as_deref(), false, reading).map(Arc::new))
 }
 
-impl PoolReader {
-    pub(super) fn new(pool: &Discovered) -> Self {
-        Self {
-            pool: pool.clone(),
-            asked: Vec::new(),
-            was: None,
-            followed: FollowedReader::new(&pool.coins),
-            itself: None,
-            rated: ArrayVec::new(),
+/// Returns a one-round reader for a block without a relevant log: vaults whose logs reveal every change are unchanged.
+pub(super) fn reader_each_block(pool: &Discovered, was: &Arc<State>) -> Box<dyn StateReader> {
+    let (pool, was) = (pool.clone(), Arc::clone(was));
+    reading::reader(pool.key.contract, move |reading| read(&pool, Some(&*was), true, reading).map(Arc::new))
+}
+
+fn read(pool: &Discovered, was: Option<&State>, no_relevant_log: bool, reading: &mut Reading) -> Result<State, Stop> {
+    let timestamp = reading.timestamp();
+    let itself = itself(pool, was, reading);
+    let (itself, candidates) = match was {
+        Some(was) => {
+            let candidates = followed::read_again(&was.followed, no_relevant_log, reading);
+            (itself?, candidates?)
+        }
+        None => {
+            let assets = followed::ask_assets(&pool.coins, reading);
+            let itself = itself?;
+            let candidates = followed::read(&pool.coins, assets, &itself.1, reading)?;
+            (itself, candidates)
+        }
+    };
+    let (mut state, _) = itself;
+    let rate = |coin: u8| state.coins.get(usize::from(coin)).map(|coin| coin.rate);
+    let followed = followed::agreeing(candidates, was.is_some(), rate, timestamp?);
+    state.followed = followed.map_err(|what| reading.impossible(what))?.into();
+    for followed in state.followed.iter() {
+        // a rate that follows from a vault is not stored, so an untouched pool has the same state in every block
+        if let Some(coin) = state.coins.get_mut(usize::from(followed.coin)) {
+            coin.rate = WAD;
         }
     }
+    Ok(state)
+}
 
-    /// Returns a reader that reuses the constants of an earlier reading.
-    pub(super) fn again(pool: &Discovered, was: &Arc<State>) -> Self {
-        Self::knowing(pool, was, |_| false)
+/// Reads the pool itself; tells also which coins have rate providers.
+fn itself(
+    pool: &Discovered,
+    was: Option<&State>,
+    reading: &mut Reading,
+) -> Result<(State, ArrayVec<bool, MAX_COINS>), Stop> {
+    let address = pool.key.contract;
+    let info = reading.ask(VAULT, &getPoolTokenInfoCall { pool: address });
+    let rates = reading.ask(VAULT, &getPoolTokenRatesCall { pool: address });
+    let config = reading.ask(VAULT, &getPoolConfigCall { pool: address });
+    let hooks = reading.ask(VAULT, &getHooksConfigCall { pool: address });
+    let pool_paused = reading.ask(VAULT, &isPoolPausedCall { pool: address });
+    let vault_paused = reading.ask(VAULT, &isVaultPausedCall {});
+    let kind = kind(pool, was, reading);
+    let surges = surges(pool, reading);
+    let generation = was.map_or_else(|| generation(pool, reading), |was| Ok(was.generation));
+
+    let (info, rates, config, hooks) = (info?, rates?, config?, hooks?);
+    let (kind, generation) = (kind?, generation?);
+    let hooks = InSwaps {
+        hook: hooks.hooksContract,
+        for_the_fee: hooks.shouldCallComputeDynamicSwapFee,
+        before: hooks.shouldCallBeforeSwap,
+        after: hooks.shouldCallAfterSwap,
+    };
+    if !hooks.modelled() || (hooks.for_the_fee && pool.product == Product::BalancerV3Weighted) {
+        return Err(reading.impossible("it has an unknown hook"));
     }
-
-    /// Returns a one-round reader for a block without a relevant log: vaults whose logs reveal every change are
-    /// unchanged.
-    pub(super) fn each_block(pool: &Discovered, was: &Arc<State>) -> Self {
-        Self::knowing(pool, was, |vault| !vault.reads_each_block())
+    let fee = fee(config.staticSwapFeePercentage, &hooks, &surges?, reading)?;
+    let n = pool.coins.len();
+    let lengths =
+        [info.tokenInfo.len(), info.balancesRaw.len(), info.lastBalancesLiveScaled18.len(), rates.tokenRates.len()];
+    if info.tokens != pool.coins || lengths != [n; 4] || rates.decimalScalingFactors.len() != n || n > MAX_COINS {
+        return Err(reading.impossible("other coins than announced"));
     }
+    let coins = (0..n).map(|k| Coin {
+        balance: info.balancesRaw[k],
+        last_live: info.lastBalancesLiveScaled18[k],
+        factor: rates.decimalScalingFactors[k],
+        rate: rates.tokenRates[k],
+        pays_yield_fee: info.tokenInfo[k].paysYieldFees,
+    });
+    let rated: ArrayVec<bool, MAX_COINS> = info.tokenInfo.iter().map(|info| !info.rateProvider.is_zero()).collect();
+    let state = State {
+        pool: address,
+        coins: coins.collect(),
+        kind,
+        generation,
+        fee,
+        aggregate_swap_fee_wad: config.aggregateSwapFeePercentage,
+        aggregate_yield_fee_wad: config.aggregateYieldFeePercentage,
+        paused: pool_paused? || vault_paused? || !config.isPoolInitialized,
+        recovery: config.isPoolInRecoveryMode,
+        rated: rated.contains(&true),
+        followed: Arc::default(),
+    };
+    state.validate().map_err(|what| reading.impossible(what))?;
+    Ok((state, rated))
+}
 
-    fn knowing(pool: &Discovered, was: &Arc<State>, stands: impl Fn(&Vault) -> bool) -> Self {
-        let followed = FollowedReader::again(&pool.coins, &was.followed, stands);
-        Self { was: Some(Arc::clone(was)), followed, ..Self::new(pool) }
-    }
+/// Reads the release of the pool's code, by the factory that created it.
+fn generation(pool: &Discovered, reading: &mut Reading) -> Result<Generation, Stop> {
+    let factories = FACTORIES.iter().filter(|(_, product, _)| *product == pool.product);
+    let created = all(factories.map(|(factory, _, generation)| {
+        let created = reading.try_ask(*factory, &isPoolFromFactoryCall { pool: pool.key.contract })?;
+        Ok((created == Some(true)).then_some(*generation))
+    }))?;
+    created.into_iter().flatten().last().ok_or(reading.impossible("not created by a known factory"))
+}
 
-    fn impossible(&self, what: &'static str) -> DecodeError {
-        impossible(self.pool.key.contract, what)
-    }
-
-    fn round(&self) -> Vec<Question> {
-        let pool = self.pool.key.contract;
-        let mut asked = vec![
-            ask(VAULT, &getPoolTokenInfoCall { pool }),
-            ask(VAULT, &getPoolTokenRatesCall { pool }),
-            ask(VAULT, &getPoolConfigCall { pool }),
-            ask(VAULT, &getHooksConfigCall { pool }),
-            ask(VAULT, &isPoolPausedCall { pool }),
-            ask(VAULT, &isVaultPausedCall {}),
-            ask(MULTICALL3, &getCurrentBlockTimestampCall {}),
-        ];
-        if self.pool.product == Product::BalancerV3Weighted {
-            if self.was.is_none() {
-                asked.push(ask(pool, &getNormalizedWeightsCall {}));
-                asked.push(ask(pool, &getMinTokenBalancesCall {}));
-            }
-        } else {
-            asked.push(ask(pool, &getAmplificationStateCall {}));
-            // ask every modelled hook; one that is not the pool's does not know the pool
-            for hook in STABLE_SURGE_HOOKS {
-                asked.push(ask(hook, &getSurgeThresholdPercentageCall { pool }));
-                asked.push(ask(hook, &getMaxSurgeFeePercentageCall { pool }));
-            }
-        }
-        if self.was.is_some() {
-            return asked;
-        }
-        asked.extend(self.factories().map(|(factory, ..)| ask(*factory, &isPoolFromFactoryCall { pool })));
-        asked
-    }
-
-    /// Returns the factories of the product.
-    fn factories(&self) -> impl Iterator<Item = &'static (Address, Product, Generation)> {
-        let product = self.pool.product;
-        FACTORIES.iter().filter(move |(_, of, _)| *of == product)
-    }
-
-    /// Decodes the pool's state, and the block's time.
-    fn understand(&mut self, answers: &mut Answers<'_>) -> Result<(State, u64), DecodeError> {
-        let info = answers.next::<getPoolTokenInfoCall>()?;
-        let rates = answers.next::<getPoolTokenRatesCall>()?;
-        let config = answers.next::<getPoolConfigCall>()?;
-        let hooks = answers.next::<getHooksConfigCall>()?;
-        let hooks = InSwaps {
-            hook: hooks.hooksContract,
-            for_the_fee: hooks.shouldCallComputeDynamicSwapFee,
-            before: hooks.shouldCallBeforeSwap,
-            after: hooks.shouldCallAfterSwap,
-        };
-        let (pool_paused, vault_paused) = (answers.next::<isPoolPausedCall>()?, answers.next::<isVaultPausedCall>()?);
-        let timestamp = answers.next::<getCurrentBlockTimestampCall>()?;
-        let timestamp = narrow(self.pool.key.contract, timestamp, "a time beyond 64 bits")?;
-        let kind = self.kind(answers)?;
-        let fee = self.fee(&config, &hooks, answers)?;
-        let mut generation = self.was.as_ref().map(|was| was.generation);
-        for (.., release) in self.factories().filter(|_| self.was.is_none()) {
-            if answers.try_next::<isPoolFromFactoryCall>() == Some(true) {
-                generation = Some(*release);
-            }
-        }
-        let generation = generation.ok_or_else(|| self.impossible("not created by a known factory"))?;
-        if !hooks.modelled() {
-            return Err(self.impossible("it has an unknown hook"));
-        }
-        let n = self.pool.coins.len();
-        let lengths =
-            [info.tokenInfo.len(), info.balancesRaw.len(), info.lastBalancesLiveScaled18.len(), rates.tokenRates.len()];
-        if info.tokens != self.pool.coins
-            || lengths != [n; 4]
-            || rates.decimalScalingFactors.len() != n
-            || n > MAX_COINS
-        {
-            return Err(self.impossible("other coins than announced"));
-        }
-        let coins = (0..n).map(|k| Coin {
-            balance: info.balancesRaw[k],
-            last_live: info.lastBalancesLiveScaled18[k],
-            factor: rates.decimalScalingFactors[k],
-            rate: rates.tokenRates[k],
-            pays_yield_fee: info.tokenInfo[k].paysYieldFees,
-        });
-        self.rated = info.tokenInfo.iter().take(n).map(|info| !info.rateProvider.is_zero()).collect();
-        let state = State {
-            pool: self.pool.key.contract,
-            coins: coins.collect(),
-            kind,
-            generation,
-            fee,
-            aggregate_swap_fee_wad: config.aggregateSwapFeePercentage,
-            aggregate_yield_fee_wad: config.aggregateYieldFeePercentage,
-            paused: pool_paused || vault_paused || !config.isPoolInitialized,
-            recovery: config.isPoolInRecoveryMode,
-            rated: self.rated.contains(&true),
-            followed: Arc::default(),
-        };
-        state.validate().map_err(|what| self.impossible(what))?;
-        Ok((state, timestamp))
-    }
-
-    fn kind(&self, answers: &mut Answers<'_>) -> Result<PoolKind, DecodeError> {
-        if let Some(PoolKind::Weighted { weights, least_balances }) = self.was.as_ref().map(|was| &was.kind) {
-            return Ok(PoolKind::Weighted { weights: weights.clone(), least_balances: least_balances.clone() });
-        }
-        if self.pool.product == Product::BalancerV3Weighted {
-            let weights = answers.next::<getNormalizedWeightsCall>()?;
-            let least_balances = answers.try_next::<getMinTokenBalancesCall>().unwrap_or_default();
-            let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum.saturating_add(*weight));
-            if weights.len() != self.pool.coins.len() || sum != WAD {
-                return Err(self.impossible("weights that do not fit its coins"));
-            }
-            let (weights, least_balances): (ArrayVec<_, MAX_COINS>, _) =
-                (weights.into_iter().take(MAX_COINS).collect(), least_balances.into_iter().take(MAX_COINS).collect());
-            return Ok(PoolKind::Weighted { weights, least_balances });
-        }
-        let answer = answers.next::<getAmplificationStateCall>()?;
+/// Reads the parameters of the pool's curve.
+fn kind(pool: &Discovered, was: Option<&State>, reading: &mut Reading) -> Result<PoolKind, Stop> {
+    let address = pool.key.contract;
+    if pool.product != Product::BalancerV3Weighted {
+        let answer = reading.ask(address, &getAmplificationStateCall {})?;
         if answer.precision != U256::from(1_000) {
-            return Err(self.impossible("an amplification of another precision"));
+            return Err(reading.impossible("an amplification of another precision"));
         }
-        Ok(PoolKind::Stable(Amplification {
+        return Ok(PoolKind::Stable(Amplification {
             start_value: answer.state.startValue,
             end_value: answer.state.endValue,
             start_time: u64::from(answer.state.startTime),
             end_time: u64::from(answer.state.endTime),
-        }))
+        }));
     }
-
-    /// Decodes the static fee, or the hook's parameters.
-    fn fee(&self, config: &PoolConfig, hooks: &InSwaps, answers: &mut Answers<'_>) -> Result<Fee, DecodeError> {
-        let static_wad = config.staticSwapFeePercentage;
-        let mut fee = Fee::Static(static_wad);
-        if self.pool.product == Product::BalancerV3Weighted {
-            return if hooks.for_the_fee { Err(self.impossible("it has an unknown hook")) } else { Ok(fee) };
-        }
-        for hook in STABLE_SURGE_HOOKS {
-            let said = (
-                answers.try_next::<getSurgeThresholdPercentageCall>(),
-                answers.try_next::<getMaxSurgeFeePercentageCall>(),
-            );
-            if !hooks.for_the_fee || hooks.hook != hook {
-                continue;
-            }
-            let (Some(threshold_wad), Some(most_wad)) = said else {
-                return Err(self.impossible("a hook without its surge parameters"));
-            };
-            if threshold_wad >= WAD || most_wad > WAD {
-                return Err(self.impossible("a surge fee above 100%"));
-            }
-            fee = Fee::StableSurge { static_wad, most_wad, threshold_wad };
-        }
-        Ok(fee)
+    if let Some(was) = was {
+        return Ok(was.kind.clone());
     }
+    let weights = reading.ask(address, &getNormalizedWeightsCall {});
+    let least_balances = reading.try_ask(address, &getMinTokenBalancesCall {})?.unwrap_or_default();
+    let weights = weights?;
+    let sum = weights.iter().fold(U256::ZERO, |sum, weight| sum.saturating_add(*weight));
+    if weights.len() != pool.coins.len() || sum != WAD {
+        return Err(reading.impossible("weights that do not fit its coins"));
+    }
+    let least_balances = least_balances.into_iter().take(MAX_COINS).collect();
+    Ok(PoolKind::Weighted { weights: weights.into_iter().take(MAX_COINS).collect(), least_balances })
 }
 
-impl StateReader for PoolReader {
-    fn start(&mut self) -> ReadProgress {
-        self.asked = self.round();
-        ReadProgress::Calls([calls(&self.asked), self.followed.start()].concat())
-    }
+/// Parameters of the fee of a modelled hook: threshold and maximum. `None` where the hook does not know the pool.
+type Surge = (Address, Option<U256>, Option<U256>);
 
-    fn feed(&mut self, answers: &[Option<Bytes>]) -> Result<ReadProgress, DecodeError> {
-        let asked = std::mem::take(&mut self.asked);
-        let short = DecodeError::AnswerCount { expected: asked.len(), got: answers.len() };
-        let (own, of_vaults) = answers.split_at_checked(asked.len()).ok_or(short.clone())?;
-        if !asked.is_empty() {
-            let mut own = Answers::new(self.pool.key.contract, &asked, own)?;
-            self.itself = Some(self.understand(&mut own)?);
-        }
-        let rated = |coin: u8| self.rated.get(usize::from(coin)) == Some(&true);
-        let more = self.followed.feed(self.pool.key.contract, of_vaults, rated)?;
-        if !more.is_empty() {
-            return Ok(ReadProgress::Calls(more));
-        }
-        let (mut state, timestamp) = self.itself.take().ok_or(short)?;
-        let rate = |coin: u8| state.coins.get(usize::from(coin)).map(|coin| coin.rate);
-        let followed = self.followed.followed(rate, timestamp).map_err(|what| self.impossible(what))?;
-        state.followed = followed.into();
-        for followed in state.followed.iter() {
-            // a rate that follows from a vault is not stored, so an untouched pool has the same state in every block
-            if let Some(coin) = state.coins.get_mut(usize::from(followed.coin)) {
-                coin.rate = WAD;
-            }
-        }
-        Ok(ReadProgress::Done(PoolState::BalancerV3(state.into())))
+/// Asks every modelled hook, before it is known which one is the pool's.
+fn surges(pool: &Discovered, reading: &mut Reading) -> Result<Vec<Surge>, Stop> {
+    let address = pool.key.contract;
+    let hooks = STABLE_SURGE_HOOKS.iter().filter(|_| pool.product != Product::BalancerV3Weighted);
+    all(hooks.map(|hook| {
+        let threshold = reading.try_ask(*hook, &getSurgeThresholdPercentageCall { pool: address });
+        let most = reading.try_ask(*hook, &getMaxSurgeFeePercentageCall { pool: address })?;
+        Ok((*hook, threshold?, most))
+    }))
+}
+
+/// Returns the static fee, or the hook's parameters.
+fn fee(static_wad: U256, hooks: &InSwaps, surges: &[Surge], reading: &Reading) -> Result<Fee, Stop> {
+    let hook = surges.iter().find(|(hook, ..)| hooks.for_the_fee && *hook == hooks.hook);
+    let Some((_, threshold, most)) = hook else { return Ok(Fee::Static(static_wad)) };
+    let (Some(threshold_wad), Some(most_wad)) = (*threshold, *most) else {
+        return Err(reading.impossible("a hook without its surge parameters"));
+    };
+    if threshold_wad >= WAD || most_wad > WAD {
+        return Err(reading.impossible("a surge fee above 100%"));
     }
+    Ok(Fee::StableSurge { static_wad, most_wad, threshold_wad })
 }

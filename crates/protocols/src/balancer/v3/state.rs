@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        Revert,
         fixed_point::{ONE, div_down, mul_down, mul_up},
+        revert::Revert,
     },
     Curve, Fee, Followed, Generation, Live, gas,
 };
@@ -123,7 +123,6 @@ impl State {
     /// Describes the first violation.
     pub fn validate(&self) -> Result<(), &'static str> {
         let n = self.coins.len();
-        let one = U256::from(10).pow(U256::from(18));
         let fee_wad = match &self.fee {
             Fee::Static(fee_wad) => *fee_wad,
             Fee::StableSurge { static_wad, .. } => *static_wad,
@@ -137,8 +136,8 @@ impl State {
         match () {
             () if n < 2 => Err("fewer than two coins"),
             () if !lists => Err("lists of different lengths"),
-            () if fee_wad >= one => Err("a fee of 100% or more"),
-            () if self.aggregate_swap_fee_wad > one || self.aggregate_yield_fee_wad > one => {
+            () if fee_wad >= ONE => Err("a fee of 100% or more"),
+            () if self.aggregate_swap_fee_wad > ONE || self.aggregate_yield_fee_wad > ONE => {
                 Err("a fee share above 100%")
             }
             () if self.followed.iter().any(|followed| usize::from(followed.coin) >= n) => Err("a rate without a coin"),
@@ -158,8 +157,7 @@ impl State {
             PoolKind::Weighted { .. } => gas::WEIGHTED_SWAP_GAS_UNITS,
             PoolKind::Stable(_) => gas::STABLE_SWAP_GAS_UNITS,
         };
-        let one = U256::from(10).pow(U256::from(18));
-        let rates = (self.coins.iter().filter(|coin| coin.rate != one).count() + self.followed.len()) as u64;
+        let rates = (self.coins.iter().filter(|coin| coin.rate != ONE).count() + self.followed.len()) as u64;
         let previews = self.followed.iter().map(|followed| followed.vault.rate_gas_units());
         let surge = if matches!(self.fee, Fee::StableSurge { .. }) { gas::SURGE_GAS_UNITS } else { 0 };
         base + gas::MORE_COINS_GAS_UNITS * (self.coins.len() as u64).saturating_sub(2)

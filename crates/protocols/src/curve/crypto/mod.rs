@@ -1,5 +1,6 @@
 //! CryptoSwap: two or three coins around a price that the pool moves itself.
 
+mod cubic;
 mod gas;
 mod newton;
 mod outlook;

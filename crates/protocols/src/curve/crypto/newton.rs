@@ -60,6 +60,11 @@ pub(crate) fn e20() -> U256 {
     E16.wrapping_mul(A_MULTIPLIER)
 }
 
+/// 10³⁶.
+pub(crate) fn e36() -> U256 {
+    WAD.wrapping_mul(WAD)
+}
+
 /// Returns an error unless the invariant is in the contract's range: 0.1 to 10¹⁵.
 pub(crate) fn require_safe_d(d: U256) -> Maths<()> {
     require(d >= E17 && d <= WAD.wrapping_mul(int(1_000_000_000_000_000)))

@@ -142,7 +142,7 @@ impl Kind {
     }
 
     /// Tells whether the contract is of 2021.
-    pub(super) const fn is_classic(self) -> bool {
+    pub(crate) const fn is_classic(self) -> bool {
         matches!(self, Self::Cryptoswap(_) | Self::Tricrypto)
     }
 

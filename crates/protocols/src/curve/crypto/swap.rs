@@ -6,8 +6,8 @@ use braid_primitives::ExecutionBlock;
 use super::newton::{Rounds, Shape};
 use super::reprice::{Repriced, Traded};
 use super::state::{Kind, Repricing, State};
-use crate::SwapError;
 use crate::curve::arith::{Fault, Maths, WAD, add, div, int, mul, mul_div, sub};
+use crate::{SwapError, error::positions};
 
 /// Result of a swap of a CryptoSwap pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +77,7 @@ impl State {
         coin_out: u8,
         amount_in: U256,
     ) -> Result<CryptoSwap, SwapError> {
-        self.check(coin_in, coin_out, amount_in)?;
-        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let (i, j) = positions(self.kind.coins(), coin_in, coin_out, amount_in)?;
         let swap = self.exchange(at, i, j, amount_in).map_err(|fault| fault.refusal(amount_in))?;
         if swap.amount_out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(swap) }
     }
@@ -97,8 +96,7 @@ impl State {
         coin_out: u8,
         amount_in: U256,
     ) -> Result<U256, SwapError> {
-        self.check(coin_in, coin_out, amount_in)?;
-        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let (i, j) = positions(self.kind.coins(), coin_in, coin_out, amount_in)?;
         let refuse = |fault: Fault| fault.refusal(amount_in);
         let solved = self.shape(at).and_then(|shape| {
             let rounds = &mut Rounds::default();
@@ -124,17 +122,8 @@ impl State {
     /// # Errors
     /// As [`State::swap`], but a zero amount out is not an error.
     pub fn view(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
-        self.check(coin_in, coin_out, amount_in)?;
-        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let (i, j) = positions(self.kind.coins(), coin_in, coin_out, amount_in)?;
         self.get_dy(at, i, j, amount_in).map_err(|fault| fault.refusal(amount_in))
-    }
-
-    fn check(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<(), SwapError> {
-        let coins = self.kind.coins();
-        if usize::from(coin_in) >= coins || usize::from(coin_out) >= coins || coin_in == coin_out {
-            return Err(SwapError::UnknownCoin { coin_in, coin_out });
-        }
-        if amount_in.is_zero() { Err(SwapError::ZeroAmount) } else { Ok(()) }
     }
 
     fn get_dy(&self, at: &ExecutionBlock, i: usize, j: usize, amount_in: U256) -> Maths<U256> {

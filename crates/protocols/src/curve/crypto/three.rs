@@ -2,8 +2,9 @@
 
 use alloy_primitives::{I256, U256};
 
-use super::newton::{A_MULTIPLIER, BalanceSearch, Rounds, Shape, require_near, require_safe_d};
-use super::roots::{cbrt, isqrt};
+use super::cubic::{cubic_term, divider};
+use super::newton::{A_MULTIPLIER, BalanceSearch, Rounds, Shape, e36, require_near, require_safe_d};
+use super::roots::cbrt;
 use super::signed::{abs, s, sadd, sdiv, smul, ssub, unsigned};
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require};
 
@@ -17,10 +18,6 @@ fn require_shape(shape: &Shape) -> Maths<()> {
     let unit = A_MULTIPLIER.wrapping_mul(int(27));
     require(shape.amp >= unit.wrapping_div(int(100)) && shape.amp <= unit.wrapping_mul(int(1_000)))?;
     require(shape.gamma >= MIN_GAMMA && shape.gamma <= MAX_GAMMA)
-}
-
-fn e36() -> U256 {
-    WAD.wrapping_mul(WAD)
 }
 
 /// Sorts, largest first.
@@ -165,7 +162,7 @@ impl Cubic {
     /// Scales the coefficients to one magnitude, so that their products fit.
     fn balanced(self) -> Maths<Self> {
         let three_ac = smul(smul(s(int(3))?, self.a)?, self.c)?;
-        let divider = divider(abs(ssub(sdiv(three_ac, self.b)?, self.b)?))?;
+        let divider = divider(abs(ssub(sdiv(three_ac, self.b)?, self.b)?), &DIVIDERS)?;
         let (up, down) = if abs(self.a) > abs(self.b) {
             (abs(sdiv(self.a, self.b)?), I256::ONE)
         } else {
@@ -187,14 +184,8 @@ impl Cubic {
     }
 }
 
-/// Returns the divisor of the coefficients.
-fn divider(size: I256) -> Maths<I256> {
-    let size = unsigned(size)?;
-    let ten = int(10);
-    let steps = [(48, 30), (44, 26), (40, 22), (36, 18), (32, 14), (28, 10), (24, 6), (20, 2)];
-    let found = steps.iter().find(|(limit, _)| size > ten.wrapping_pow(int(*limit)));
-    s(ten.wrapping_pow(int(found.map_or(0, |(_, divide)| *divide))))
-}
+/// Powers of ten at which the coefficients are divided.
+const DIVIDERS: [u64; 8] = [48, 44, 40, 36, 32, 28, 24, 20];
 
 /// Computes balance `i` and the root `K₀` in closed form, falling back to Newton's method (then the root is zero).
 ///
@@ -220,21 +211,8 @@ pub(crate) fn y_ng(shape: &Shape, x: &[U256; 3], d: U256, i: usize, rounds: &mut
 fn closed_form(shape: &Shape, one: I256, other: I256, d: I256) -> Maths<Option<(U256, U256)>> {
     let cubic = Cubic::of(shape, one, other, d)?.balanced()?;
     let (delta0, delta1) = cubic.deltas()?;
-    let four_square = smul(s(int(4))?, smul(delta0, delta0)?)?;
-    let inside = sadd(smul(delta1, delta1)?, smul(sdiv(four_square, cubic.b)?, delta0)?)?;
-    if inside <= I256::ZERO {
-        return Ok(None);
-    }
-    let root_inside = s(isqrt(unsigned(inside)?))?;
-    let b_root = s(cbrt(unsigned(abs(cubic.b))?))?;
-    let b_root = if cubic.b.is_negative() { b_root.wrapping_neg() } else { b_root };
-    let second = if delta1 > I256::ZERO {
-        s(cbrt(unsigned(sadd(delta1, root_inside)?)? >> 1))?
-    } else {
-        s(cbrt(unsigned(ssub(root_inside, delta1)?)? >> 1))?.wrapping_neg()
-    };
+    let Some(c1) = cubic_term(cubic.b, delta0, delta1)? else { return Ok(None) };
     let wad = s(WAD)?;
-    let c1 = sdiv(smul(sdiv(smul(b_root, b_root)?, wad)?, second)?, wad)?;
     let shift = sdiv(smul(cubic.b, delta0)?, c1)?;
     let root_k0 = sdiv(ssub(sadd(cubic.b, shift)?, c1)?, s(int(3))?)?;
     let volume = sdiv(smul(sdiv(sdiv(smul(d, d)?, s(int(27))?)?, other)?, d)?, one)?;

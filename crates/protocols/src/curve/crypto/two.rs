@@ -2,8 +2,9 @@
 
 use alloy_primitives::{I256, U256};
 
-use super::newton::{A_MULTIPLIER, BalanceSearch, E16, Rounds, Shape, e20, require_near, require_safe_d};
-use super::roots::{cbrt, isqrt};
+use super::cubic::{cubic_term, divider};
+use super::newton::{A_MULTIPLIER, BalanceSearch, E16, Rounds, Shape, e20, e36, require_near, require_safe_d};
+use super::roots::isqrt;
 use super::signed::{abs, s, sadd, sdiv, smul, ssub, unsigned};
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, WAD, add, div, int, mul, mul_div, require, sub};
 
@@ -124,12 +125,12 @@ pub(crate) fn y_ng(shape: &Shape, x: &[U256; 2], d: U256, i: usize, rounds: &mut
     require_safe_d(d)?;
     let limit = limit(shape.gamma);
     let k0_other = mul_div(WAD.wrapping_mul(int(2)), x[1 - i], d)?;
-    require(k0_other >= WAD.wrapping_mul(WAD).wrapping_div(limit) && k0_other <= limit)?;
+    require(k0_other >= e36().wrapping_div(limit) && k0_other <= limit)?;
     let Some((y, root)) = closed_form(shape, s(x[1 - i])?, s(d)?)? else {
         return Ok((search(x, d, i, false)?.settle(shape, rounds)?, U256::ZERO));
     };
     let fraction = mul_div(y, WAD, d)?;
-    let least = WAD.wrapping_mul(WAD).wrapping_div(int(2)).wrapping_div(limit);
+    let least = e36().wrapping_div(int(2)).wrapping_div(limit);
     require(fraction >= least && fraction <= limit >> 1)?;
     Ok((y, root))
 }
@@ -184,16 +185,8 @@ impl Cubic {
     }
 }
 
-/// Returns the divisor of the coefficients that makes their products fit.
-fn divider(threshold: I256) -> Maths<I256> {
-    let size = unsigned(threshold)?;
-    let ten = int(10);
-    let above = |exponent: u64| size > ten.wrapping_pow(int(exponent));
-    let steps = [(48, 30), (46, 28), (44, 26), (42, 24), (40, 22), (38, 20), (36, 18), (34, 16), (32, 14), (30, 12)];
-    let more = [(28, 10), (26, 8), (24, 6), (20, 2)];
-    let exponent = steps.iter().chain(&more).find(|(limit, _)| above(*limit)).map_or(0, |(_, divide)| *divide);
-    s(ten.wrapping_pow(int(exponent)))
-}
+/// Powers of ten at which the coefficients are divided.
+const DIVIDERS: [u64; 14] = [48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26, 24, 20];
 
 /// Computes balance and root; `None` if the cubic has no single real root, so that Newton's method is needed.
 fn closed_form(shape: &Shape, other: I256, d: I256) -> Maths<Option<(U256, U256)>> {
@@ -201,24 +194,11 @@ fn closed_form(shape: &Shape, other: I256, d: I256) -> Maths<Option<(U256, U256)
     let delta0 = cubic.delta0()?;
     let delta1 = cubic.delta1(delta0)?;
     let threshold = abs(delta0).min(abs(delta1)).min(cubic.a);
-    let cubic = cubic.divided(divider(threshold)?)?;
+    let cubic = cubic.divided(divider(threshold, &DIVIDERS)?)?;
     let delta0 = cubic.delta0()?;
     let delta1 = cubic.delta1(delta0)?;
-    let four_square = smul(s(int(4))?, smul(delta0, delta0)?)?;
-    let inside = sadd(smul(delta1, delta1)?, smul(sdiv(four_square, cubic.b)?, delta0)?)?;
-    if inside <= I256::ZERO {
-        return Ok(None);
-    }
-    let root_inside = s(isqrt(unsigned(inside)?))?;
-    let b_root = s(cbrt(unsigned(abs(cubic.b))?))?;
-    let b_root = if cubic.b > I256::ZERO { b_root } else { b_root.wrapping_neg() };
-    let second = if delta1 > I256::ZERO {
-        s(cbrt(unsigned(sadd(delta1, root_inside)?)? >> 1))?
-    } else {
-        s(cbrt(unsigned(ssub(root_inside, delta1)?)? >> 1))?.wrapping_neg()
-    };
+    let Some(c1) = cubic_term(cubic.b, delta0, delta1)? else { return Ok(None) };
     let wad = s(WAD)?;
-    let c1 = sdiv(smul(sdiv(smul(b_root, b_root)?, wad)?, second)?, wad)?;
     let b_wad = smul(wad, cubic.b)?;
     let inner = ssub(ssub(smul(wad, c1)?, b_wad)?, smul(sdiv(b_wad, c1)?, delta0)?)?;
     let root = sdiv(inner, smul(s(int(3))?, cubic.a)?)?;
@@ -235,10 +215,6 @@ pub(crate) fn price(shape: &Shape, x: &[U256; 2], d: U256) -> Maths<U256> {
     let k0 = div(mul(div(product, d)?, e36())?, d)?;
     let terms = super::price::Terms::new(shape, x[0], d, k0)?;
     terms.price(x[1])
-}
-
-fn e36() -> U256 {
-    WAD.wrapping_mul(WAD)
 }
 
 /// Computes `√(x₀·x₁)` of the balanced pool with this invariant and price scale.

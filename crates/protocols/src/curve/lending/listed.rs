@@ -3,6 +3,7 @@
 use alloy_primitives::{Address, address};
 
 use super::Lender;
+use crate::curve::coins::{DAI, SUSD, USDC, USDT};
 use crate::{Discovered, Product};
 
 /// A pool, its lender, and each coin with the lender's token for it, if it is lent.
@@ -18,10 +19,6 @@ pub(super) const AAVE: Address = address!("7d2768dE32b0b80b7a3454c06BdAc94A69DDc
 /// Compound's comptroller, second version. Source: Compound's deployment list.
 pub(super) const COMPOUND: Address = address!("3d9819210A31b4961b30EF54bE2aeD79B9c9Cd3B");
 
-const DAI: Address = address!("6B175474E89094C44Da98b954EedeAC495271d0F");
-const USDC: Address = address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48");
-const USDT: Address = address!("dAC17F958D2ee523a2206206994597C13D831ec7");
-const SUSD: Address = address!("57Ab1ec28D129707052df4dF418D58a2D46d5f51");
 const ADAI: Address = address!("028171bCA77440897B824Ca71D1c56caC55b68A3");
 const AUSDC: Address = address!("BcCA60bB61934080951369a648Fb03DF4F96263C");
 const AUSDT: Address = address!("3Ed3B47Dd13EC9a98b44e6204A523E766B225811");
@@ -73,11 +70,8 @@ pub(in crate::curve) fn holds(pool: Address) -> bool {
 
 /// Returns all listed pools, as pools of the underlying coins.
 pub(in crate::curve) fn pools() -> impl Iterator<Item = Discovered> {
-    LISTED.iter().map(|listed| Discovered {
-        key: listed.pool.into(),
-        product: Product::CurveStableswap,
-        coins: listed.coins.iter().map(|(coin, _)| *coin).collect(),
-        fee_pips: 0,
-        tick_spacing: 0,
+    LISTED.iter().map(|listed| {
+        let coins = listed.coins.iter().map(|(coin, _)| *coin).collect();
+        Discovered::new(listed.pool, Product::CurveStableswap, coins)
     })
 }

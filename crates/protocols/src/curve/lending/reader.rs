@@ -12,14 +12,14 @@ use super::{
     listed::{self, Listed},
 };
 use crate::curve::{
-    known,
+    arith::WAD,
     pool::{Model, State as PoolOfCurve},
+    presets::listed_rules,
     read::StableReading,
     stable::{CompoundAccrual, CompoundRate, Rate},
 };
 use crate::{
     Discovered, StateReader,
-    answers::MULTICALL3,
     reading::{self, Reading, Stop, all},
 };
 
@@ -38,7 +38,6 @@ sol! {
     function mintGuardianPaused(address market) external view returns (bool);
 }
 
-const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 /// Borrow rate above which a Compound market reverts. Source: `borrowRateMaxMantissa` of `CToken`.
 const MOST_BORROW_RATE: U256 = uint!(5_000_000_000_000_U256);
 /// Bit positions of flags in the configuration of an Aave reserve. Source: `ReserveConfiguration`.
@@ -53,12 +52,12 @@ pub(in crate::curve) fn reader(pool: &Discovered) -> Option<Box<dyn StateReader>
 
 fn read(listed: &Listed, reading: &mut Reading) -> Result<PoolOfCurve, Stop> {
     let Listed { pool: address, lender, coins } = *listed;
-    let (timestamp, number) = (reading.timestamp(), reading.word(MULTICALL3, "getBlockNumber()"));
+    let (timestamp, number) = (reading.timestamp(), reading.block_number());
     let paused = if lender == Lender::Aave { reading.ask(listed::AAVE, &pausedCall {}) } else { Ok(false) };
     let rates = coins.iter().map(|_| WAD).collect();
     let of_pool =
-        StableReading { pool: address, rates, rules: known::rules(address), fee_moves: lender == Lender::Aave };
-    let said = all(of_pool.calls().into_iter().map(|call| reading.call(call)));
+        StableReading { pool: address, rates, rules: listed_rules(address), fee_moves: lender == Lender::Aave };
+    let pool = of_pool.read(reading);
     let read = all(coins.iter().enumerate().map(|(k, (coin, token))| {
         let (decimals, owner) = (reading.ask(*coin, &decimalsCall {}), token.unwrap_or(address));
         let cash = reading.ask(*coin, &balanceOfCall { owner });
@@ -72,7 +71,7 @@ fn read(listed: &Listed, reading: &mut Reading) -> Result<PoolOfCurve, Stop> {
         let precision = U256::from(10).pow(U256::from(exponent));
         Ok((Market { precision, growth: None, cash, takes: true, pays: true }, lent?))
     }))?;
-    let mut pool = of_pool.state(&said?)?;
+    let mut pool = pool?;
     let open = !paused?;
     let mut markets = ArrayVec::new();
     for ((unlent, lent), rate) in read.into_iter().zip(&mut pool.rates.0) {
@@ -97,7 +96,7 @@ fn read(listed: &Listed, reading: &mut Reading) -> Result<PoolOfCurve, Stop> {
             }
         });
     }
-    let at = ExecutionBlock { number: reading.narrow(number?)?, timestamp: timestamp? };
+    let at = ExecutionBlock { number: number?, timestamp: timestamp? };
     let state = State { pool, lender, lender_address: lender.address(), markets }.without_what_follows(&at);
     let state = state.ok_or(reading.impossible("balances that do not follow from its lender's state"))?;
     let model = Model::Lending(state);

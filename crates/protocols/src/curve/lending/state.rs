@@ -87,8 +87,7 @@ impl State {
     ///
     /// Source: `exchange_underlying` of Curve's Aave, sAave, Compound and USDT pools.
     pub fn swap(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
-        self.pool.check(coin_in, coin_out, amount_in)?;
-        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let (i, j) = self.pool.check(coin_in, coin_out, amount_in)?;
         let (Some(sold), Some(bought)) = (self.markets.get(i), self.markets.get(j)) else {
             return Err(SwapError::UnknownCoin { coin_in, coin_out });
         };

@@ -5,8 +5,8 @@ use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
 use super::{Balances, BaseAfter, BasePool, Rate, State};
-use crate::SwapError;
 use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, int, mul_div, sub};
+use crate::{SwapError, error::positions};
 
 /// Seconds for which a classic metapool uses its cached price of the base pool's shares.
 pub const CACHE_SECONDS: u64 = 600;
@@ -18,6 +18,12 @@ pub struct CachedPrice {
     pub value: U256,
     /// `base_cache_updated()`, in unix seconds.
     pub updated: u64,
+}
+
+impl CachedPrice {
+    fn has_expired(&self, at: &ExecutionBlock) -> bool {
+        at.timestamp > self.updated.saturating_add(CACHE_SECONDS)
+    }
 }
 
 /// Views of a metapool; the swaps are the same.
@@ -89,14 +95,14 @@ impl MetaState {
     /// [`CACHE_SECONDS`] old.
     pub(crate) fn share_price(&self, at: &ExecutionBlock) -> Maths<U256> {
         match self.cached_price {
-            Some(cached) if at.timestamp <= cached.updated.saturating_add(CACHE_SECONDS) => Ok(cached.value),
+            Some(cached) if !cached.has_expired(at) => Ok(cached.value),
             _ => self.base.virtual_price(at),
         }
     }
 
     /// Tells whether a swap in this block requests the share price from the base pool.
     pub(crate) fn asks_base(&self, at: &ExecutionBlock) -> bool {
-        self.cached_price.is_none_or(|cached| at.timestamp > cached.updated.saturating_add(CACHE_SECONDS))
+        self.cached_price.is_none_or(|cached| cached.has_expired(at))
     }
 
     fn rates(&self, at: &ExecutionBlock) -> Maths<Balances> {
@@ -107,19 +113,19 @@ impl MetaState {
 
     fn cache_after(&self, at: &ExecutionBlock, price: U256) -> Option<CachedPrice> {
         let cached = self.cached_price?;
-        let expired = at.timestamp > cached.updated.saturating_add(CACHE_SECONDS);
-        Some(if expired { CachedPrice { value: price, updated: at.timestamp } } else { cached })
+        Some(if cached.has_expired(at) { CachedPrice { value: price, updated: at.timestamp } } else { cached })
     }
 
-    fn check(&self, coin_in: u8, coin_out: u8, coins: usize, amount_in: U256) -> Result<(), SwapError> {
-        if usize::from(coin_in) >= coins || usize::from(coin_out) >= coins || coin_in == coin_out {
-            return Err(SwapError::UnknownCoin { coin_in, coin_out });
-        }
-        if amount_in.is_zero() {
-            return Err(SwapError::ZeroAmount);
-        }
+    /// Returns the positions of two of `coins` coins.
+    fn check(&self, coin_in: u8, coin_out: u8, coins: usize, amount: U256) -> Result<(usize, usize), SwapError> {
+        let positions = positions(coins, coin_in, coin_out, amount)?;
         let whole = self.pool.is_whole() && self.base.state.is_whole() && self.pool.balances.len() == 2;
-        if whole { Ok(()) } else { Err(SwapError::Closed) }
+        if whole { Ok(positions) } else { Err(SwapError::Closed) }
+    }
+
+    /// Returns the number of underlying coins.
+    fn underlying(&self) -> usize {
+        1 + self.base.state.balances.len()
     }
 
     /// Computes what `exchange` pays between the pool's own coin (0) and the base pool's shares (1).
@@ -129,8 +135,8 @@ impl MetaState {
     ///
     /// Source: `exchange` of Curve's metapools, classic, of the factories and of the next generation.
     pub fn swap(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<MetaSwap, SwapError> {
-        self.check(coin_in, coin_out, 2, amount_in)?;
-        paid(self.exchange(at, usize::from(coin_in), usize::from(coin_out), amount_in), amount_in)
+        let (i, j) = self.check(coin_in, coin_out, 2, amount_in)?;
+        paid(self.exchange(at, i, j, amount_in), amount_in)
     }
 
     /// Computes what `exchange_underlying` pays. Coin 0 is the pool's own, coin `k` the base pool's coin `k − 1`.
@@ -147,8 +153,8 @@ impl MetaState {
         coin_out: u8,
         amount_in: U256,
     ) -> Result<MetaSwap, SwapError> {
-        self.check(coin_in, coin_out, 1 + self.base.state.balances.len(), amount_in)?;
-        paid(self.exchange_underlying(at, usize::from(coin_in), usize::from(coin_out), amount_in), amount_in)
+        let (i, j) = self.check(coin_in, coin_out, self.underlying(), amount_in)?;
+        paid(self.exchange_underlying(at, i, j, amount_in), amount_in)
     }
 
     fn base_now(&self) -> BaseAfter {
@@ -204,10 +210,9 @@ impl MetaState {
     /// # Errors
     /// As [`State::view`].
     pub fn view(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
-        self.check(coin_in, coin_out, 2, amount_in)?;
-        self.priced(at)
-            .and_then(|pool| pool.get_dy(at, usize::from(coin_in), usize::from(coin_out), amount_in))
-            .map_err(|fault| fault.refusal(amount_in))
+        let (i, j) = self.check(coin_in, coin_out, 2, amount_in)?;
+        let answer = self.priced(at).and_then(|pool| pool.get_dy(at, i, j, amount_in));
+        answer.map_err(|fault| fault.refusal(amount_in))
     }
 
     /// Computes StableSwap-NG's `get_dx` for this pool.
@@ -237,8 +242,7 @@ impl MetaState {
         coin_out: u8,
         amount_in: U256,
     ) -> Result<U256, SwapError> {
-        self.check(coin_in, coin_out, 1 + self.base.state.balances.len(), amount_in)?;
-        let (i, j) = (usize::from(coin_in), usize::from(coin_out));
+        let (i, j) = self.check(coin_in, coin_out, self.underlying(), amount_in)?;
         let answer = if i > 0 && j > 0 {
             self.base.state.get_dy(at, i - 1, j - 1, amount_in)
         } else if i > 0 && self.generation == MetaGeneration::Classic {

@@ -4,8 +4,8 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{BalanceSource, Balances, FeeStep, State};
-use crate::SwapError;
 use crate::curve::arith::{FEE_WHOLE, Maths, WAD, add, div, int, mul, mul_div, sub};
+use crate::{SwapError, error::positions};
 
 /// A solved swap in scaled numbers, before the payment.
 pub(crate) struct Exchange {
@@ -47,11 +47,9 @@ impl State {
         coin_out: u8,
         amount_in: U256,
     ) -> Result<StableSwap, SwapError> {
-        self.check(coin_in, coin_out, amount_in)?;
-        let rates = self.rates.at(at).map_err(|fault| fault.refusal(amount_in))?;
-        let swap = self
-            .exchange(at, &rates, usize::from(coin_in), usize::from(coin_out), amount_in)
-            .map_err(|fault| fault.refusal(amount_in))?;
+        let (i, j) = self.check(coin_in, coin_out, amount_in)?;
+        let swap = self.rates.at(at).and_then(|rates| self.exchange(at, &rates, i, j, amount_in));
+        let swap = swap.map_err(|fault| fault.refusal(amount_in))?;
         if swap.amount_out.is_zero() { Err(SwapError::ZeroOutput) } else { Ok(swap) }
     }
 
@@ -60,20 +58,14 @@ impl State {
     /// # Errors
     /// As [`State::swap`], but a zero amount out is not an error.
     pub fn view(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<U256, SwapError> {
-        self.check(coin_in, coin_out, amount_in)?;
-        self.get_dy(at, usize::from(coin_in), usize::from(coin_out), amount_in)
-            .map_err(|fault| fault.refusal(amount_in))
+        let (i, j) = self.check(coin_in, coin_out, amount_in)?;
+        self.get_dy(at, i, j, amount_in).map_err(|fault| fault.refusal(amount_in))
     }
 
-    pub(crate) fn check(&self, coin_in: u8, coin_out: u8, amount_in: U256) -> Result<(), SwapError> {
-        let coins = self.balances.len();
-        if usize::from(coin_in) >= coins || usize::from(coin_out) >= coins || coin_in == coin_out {
-            return Err(SwapError::UnknownCoin { coin_in, coin_out });
-        }
-        if amount_in.is_zero() {
-            return Err(SwapError::ZeroAmount);
-        }
-        if self.is_whole() { Ok(()) } else { Err(SwapError::Closed) }
+    /// Returns the positions of two coins.
+    pub(crate) fn check(&self, coin_in: u8, coin_out: u8, amount: U256) -> Result<(usize, usize), SwapError> {
+        let positions = positions(self.balances.len(), coin_in, coin_out, amount)?;
+        if self.is_whole() { Ok(positions) } else { Err(SwapError::Closed) }
     }
 
     /// Solves the swap up to the fee.
@@ -167,9 +159,8 @@ impl State {
     /// # Errors
     /// As [`State::view`].
     pub fn view_in(&self, at: &ExecutionBlock, coin_in: u8, coin_out: u8, amount_out: U256) -> Result<U256, SwapError> {
-        self.check(coin_in, coin_out, amount_out)?;
-        self.get_dx(at, usize::from(coin_in), usize::from(coin_out), amount_out)
-            .map_err(|fault| fault.refusal(amount_out))
+        let (i, j) = self.check(coin_in, coin_out, amount_out)?;
+        self.get_dx(at, i, j, amount_out).map_err(|fault| fault.refusal(amount_out))
     }
 
     fn get_dx(&self, at: &ExecutionBlock, i: usize, j: usize, amount_out: U256) -> Maths<U256> {

@@ -9,8 +9,10 @@ mod reader;
 use alloy_primitives::{Address, U256, address};
 use serde::{Deserialize, Serialize};
 
-use super::{RAY, mul_div};
-use crate::{aave::Interest, vault::mul_div_up};
+use crate::{
+    aave::{Interest, RAY},
+    maths::{mul_div, mul_div_up},
+};
 
 pub(super) use reader::{Behind, ask_behind, read};
 

@@ -5,12 +5,14 @@ use alloy_primitives::{Address, U256};
 use alloy_sol_types::sol;
 
 use super::{
-    super::{Accrual, Conversion, Limits, State, accrual::YEAR_SECONDS, parts::VaultAddresses, reader::Previews},
-    AAVE_POOLS, MOST_DEPOSIT_BITS, RAY, Reserve,
+    super::{Accrual, Conversion, Limits, State, accrual::YEAR_SECONDS, parts::VaultAddresses, previews::Previews},
+    AAVE_POOLS, MOST_DEPOSIT_BITS, Reserve,
 };
 use crate::{
+    aave::RAY,
+    maths::mul_div_up,
     reading::{Reading, Stop},
-    vault::{Rounding, mul_div_up},
+    vault::Rounding,
 };
 
 sol! {

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::{ExecutionBlock, PoolKey};
+use braid_primitives::ExecutionBlock;
 
 use super::{
     After, State, Storage,
@@ -11,10 +11,10 @@ use super::{
     step::step_code,
 };
 use crate::{
-    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, SwapError,
-    Touched,
+    DecodeError, Discovered, Freshness, Product, Protocol, Source, StateReader, Step, StepCode, SwapError, Touched,
     continuous::PairCurve,
     fluid::AGAIN_GAS_UNITS,
+    fluid::earlier::Earlier,
     fluid::reading::{self, LIQUIDITY},
     reading as asking,
 };
@@ -150,19 +150,9 @@ impl Protocol for DexT1 {
         state.validate()
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &Self::State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<crate::Swap, SwapError> {
-        let zero_for_one = sale.coin_in == 0;
-        match route.change::<After>(pool) {
-            Some(after) => state.swap_after(after, at, zero_for_one, sale.amount_in),
-            None => state.swap(at, zero_for_one, sale.amount_in),
-        }
+    fn swap(&self, state: &Self::State, Step { pool, at, route, sale }: Step<'_>) -> Result<crate::Swap, SwapError> {
+        let earlier = Earlier::replay(at, route.before(pool.contract))?;
+        state.swap_after(route.change(pool), earlier.as_ref(), at, sale.coin_in == 0, sale.amount_in)
     }
 
     fn depends_on_time(&self, _state: &Self::State) -> bool {
@@ -185,14 +175,7 @@ impl Protocol for DexT1 {
         LIQUIDITY
     }
 
-    fn saved_gas_units(
-        &self,
-        _state: &Self::State,
-        _coins: [u8; 2],
-        _at: &ExecutionBlock,
-        before: Touched,
-        _touched: &dyn Fn(Address) -> bool,
-    ) -> u64 {
+    fn saved_gas_units(&self, _state: &Self::State, _coins: [u8; 2], _at: &ExecutionBlock, before: Touched<'_>) -> u64 {
         if before.holder { AGAIN_GAS_UNITS } else { 0 }
     }
 }

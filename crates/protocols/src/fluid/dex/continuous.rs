@@ -5,11 +5,7 @@ use core::cmp::Ordering;
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
-use super::{
-    Reserves, Side, State,
-    gas::{SIDE_GAS_UNITS, one_sided_gas_units},
-    normalised,
-};
+use super::{Reserves, Side, State, gas::SIDE_GAS_UNITS, normalised};
 use crate::{
     SwapError,
     continuous::{Direction, PairCurve, Stretch, fall_of_inverse},
@@ -78,7 +74,7 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
         }
         if trades { chain(gamma, &sides, last, Some(high)) } else { None }
     };
-    let gas_units = one_sided_gas_units(state, true).min(one_sided_gas_units(state, false)) as f64;
+    let gas_units = state.one_sided_gas_units(true).min(state.one_sided_gas_units(false)) as f64;
     Some(PairCurve { directions: [one_way(0, 1), one_way(1, 0)], gas_units })
 }
 

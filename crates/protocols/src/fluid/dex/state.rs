@@ -4,10 +4,16 @@ use alloy_primitives::{Address, U256};
 use braid_primitives::ExecutionBlock;
 use serde::{Deserialize, Serialize};
 
-use super::{Fees, Reserves, Snapshot, Storage, StorageAfter, gas::swap_gas_units};
+use super::{Fees, Parts, Reserves, Snapshot, Storage, StorageAfter, gas};
 use crate::{
     Swap, SwapError,
-    fluid::arith::{bits, expand},
+    fluid::{
+        arith::{bits, expand},
+        earlier::Earlier,
+        layer::SharedWords,
+        reading::ETHER,
+    },
+    step::TRANSFERS_GAS_UNITS,
 };
 
 /// State that a swap depends on.
@@ -42,25 +48,34 @@ impl State {
         }
     }
 
-    /// Computes a swap like [`State::swap`], after an earlier swap.
+    /// Computes a swap like [`State::swap`], after the earlier steps of a route: those through this pool, and those at
+    /// any protocol of the layer.
     ///
     /// # Errors
     /// As [`State::swap`].
-    pub fn swap_after(
+    pub(super) fn swap_after(
         &self,
-        before: &After,
+        own: Option<&After>,
+        earlier: Option<&Earlier>,
         at: &ExecutionBlock,
         zero_for_one: bool,
         amount_in: U256,
     ) -> Result<Swap, SwapError> {
-        match (self, before) {
-            (Self::Storage(storage), After::Storage(after)) => {
-                self.of_storage(&storage.with(after), at, zero_for_one, amount_in)
+        match (self, own, earlier) {
+            (Self::Storage(storage), own, Some(earlier)) => {
+                let own = if let Some(After::Storage(own)) = own { Some(own) } else { None };
+                self.of_storage(&storage.after(own, earlier), at, zero_for_one, amount_in)
             }
-            (Self::Snapshot(_), After::Snapshot(snapshot)) => self.of_snapshot(snapshot, at, zero_for_one, amount_in),
-            (Self::Storage(_), After::Snapshot(_)) | (Self::Snapshot(_), After::Storage(_)) => {
-                self.swap(at, zero_for_one, amount_in)
-            }
+            (Self::Snapshot(_), Some(After::Snapshot(left)), _) => self.of_snapshot(left, at, zero_for_one, amount_in),
+            _ => self.swap(at, zero_for_one, amount_in),
+        }
+    }
+
+    /// Returns the words of both tokens that a swap left to all protocols of the layer; none in a recording.
+    pub(crate) fn shared_words(&self, after: &After) -> Option<[(Address, SharedWords); 2]> {
+        match (self, after) {
+            (Self::Storage(storage), After::Storage(after)) => Some(storage.shared(after)),
+            _ => None,
         }
     }
 
@@ -92,7 +107,7 @@ impl State {
     ) -> Result<Swap, SwapError> {
         let (amount_out, parts, after) = storage.swap(at, zero_for_one, amount_in)?;
         let after = crate::After::FluidDexT1(After::Storage(after));
-        Ok(Swap { amount_out, gas_units: swap_gas_units(self, zero_for_one, &parts), after })
+        Ok(Swap { amount_out, gas_units: self.swap_gas_units(zero_for_one, &parts), after })
     }
 
     fn of_snapshot(
@@ -104,7 +119,7 @@ impl State {
     ) -> Result<Swap, SwapError> {
         let (amount_out, parts, after) = snapshot.swap(at, zero_for_one, amount_in)?;
         let after = crate::After::FluidDexT1(After::Snapshot(Box::new(after)));
-        Ok(Swap { amount_out, gas_units: swap_gas_units(self, zero_for_one, &parts), after })
+        Ok(Swap { amount_out, gas_units: self.swap_gas_units(zero_for_one, &parts), after })
     }
 
     /// Tells whether the pool has collateral, and whether it has debt.
@@ -158,5 +173,28 @@ impl State {
             Self::Storage(storage) => storage.decimals,
             Self::Snapshot(snapshot) => snapshot.decimals,
         }
+    }
+}
+
+impl State {
+    /// Returns the gas units of a swap of the first token or the second, from its parts for each side.
+    fn swap_gas_units(&self, zero_for_one: bool, parts: &Parts) -> u64 {
+        let sides = [parts.collateral, parts.debt].iter().filter(|(amount_in, _)| !amount_in.is_zero()).count();
+        self.one_sided_gas_units(zero_for_one) + if sides > 1 { gas::SIDE_GAS_UNITS } else { 0 }
+    }
+
+    /// Returns the gas units of a swap with one side.
+    pub(super) fn one_sided_gas_units(&self, zero_for_one: bool) -> u64 {
+        let part = |there: bool, gas_units: u64| if there { gas_units } else { 0 };
+        let (collateral, debt) = self.sides();
+        let is_ether = |coin: u8| self.token_at(coin) == Some(ETHER);
+        let (coin_in, coin_out) = if zero_for_one { (0, 1) } else { (1, 0) };
+        let own = gas::POOL_GAS_UNITS
+            + gas::SIDE_GAS_UNITS
+            + part(collateral, gas::COLLATERAL_GAS_UNITS)
+            + part(debt, gas::DEBT_GAS_UNITS)
+            + part(self.has_external_centre(), gas::CENTRE_GAS_UNITS)
+            + part(is_ether(coin_in), gas::ETHER_IN_GAS_UNITS);
+        TRANSFERS_GAS_UNITS + own - part(is_ether(coin_out), gas::ETHER_OUT_GAS_UNITS)
     }
 }

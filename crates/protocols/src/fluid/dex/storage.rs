@@ -12,7 +12,8 @@ use crate::{
     SwapError,
     fluid::{
         arith::{bits, expand, pack, small_bits},
-        layer::{Token, worth},
+        earlier::Earlier,
+        layer::{SharedWords, Token, worth},
     },
 };
 
@@ -64,6 +65,21 @@ impl Storage {
     #[must_use]
     pub fn with(&self, after: &StorageAfter) -> Self {
         Self { variables: after.variables, variables2: after.variables2, tokens: after.tokens, ..self.clone() }
+    }
+
+    /// Returns the state after a route's earlier steps at Fluid, of which some may have gone through this pool.
+    pub(super) fn after(&self, own: Option<&StorageAfter>, earlier: &Earlier) -> Self {
+        let mut left = own.map_or_else(|| self.clone(), |own| self.with(own));
+        for (address, token) in self.addresses.iter().zip(&mut left.tokens) {
+            earlier.bring_up(*address, token);
+        }
+        left
+    }
+
+    /// Returns both tokens with the words that a swap left to all protocols of the layer.
+    pub(super) fn shared(&self, after: &StorageAfter) -> [(Address, SharedWords); 2] {
+        let ([first, second], [of_first, of_second]) = (self.addresses, &after.tokens);
+        [(first, of_first.shared()), (second, of_second.shared())]
     }
 
     /// Computes the reserves at a time.

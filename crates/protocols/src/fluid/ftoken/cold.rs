@@ -2,17 +2,18 @@
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::{ExecutionBlock, PoolKey};
+use braid_primitives::ExecutionBlock;
 
 use super::{State, continuous::pair_curve, gas, reader};
 use crate::{
-    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
-    SwapError, Touched,
-    answers::{Answers, Question, ask},
+    DecodeError, Discovered, Freshness, Product, Protocol, Source, StateReader, Step, StepCode, Swap, SwapError,
+    Touched,
     continuous::PairCurve,
     fluid::AGAIN_GAS_UNITS,
+    fluid::earlier::Earlier,
     fluid::reading::{self, LIQUIDITY},
-    vault::{self, EarlierTrades, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code},
+    reading::{Reading, Stop},
+    vault::{self, EarlierTrades, Rate, Trade, Traded, Trades, VaultProtocol, step_code},
 };
 
 sol! {
@@ -100,15 +101,8 @@ impl Protocol for FToken {
         crate::reading::reader(share, move |reading| reader::read(share, asset, reading).map(Box::new))
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &Self::State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError> {
-        vault::swap(self, pool.contract, state, at, route, sale)
+    fn swap(&self, state: &Self::State, step: Step<'_>) -> Result<Swap, SwapError> {
+        vault::swap(self, state, step)
     }
 
     fn depends_on_time(&self, _state: &Self::State) -> bool {
@@ -123,15 +117,6 @@ impl Protocol for FToken {
         pair_curve(state, at)
     }
 
-    fn vault_trades<'a>(
-        &self,
-        pool: Address,
-        state: &Self::State,
-        trades: &'a Trades,
-    ) -> Option<(Address, Vault, &'a Trades)> {
-        Some((pool, Vault { product: self.product(), state: state.clone().into() }, trades))
-    }
-
     fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
         step_code(coin_in)
     }
@@ -144,21 +129,15 @@ impl Protocol for FToken {
         gas::refunded_gas_units(state)
     }
 
-    fn saved_gas_units(
-        &self,
-        _state: &Self::State,
-        _coins: [u8; 2],
-        _at: &ExecutionBlock,
-        before: Touched,
-        _touched: &dyn Fn(Address) -> bool,
-    ) -> u64 {
+    fn saved_gas_units(&self, _state: &Self::State, _coins: [u8; 2], _at: &ExecutionBlock, before: Touched<'_>) -> u64 {
         if before.holder { AGAIN_GAS_UNITS } else { 0 }
     }
 }
 
 impl VaultProtocol for FToken {
-    fn rate(&self, state: &Self::State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
-        after(state, at, before)?.as_ref().unwrap_or(state).rate(at)
+    fn rate(&self, state: &Self::State, at: &ExecutionBlock, _before: EarlierTrades<'_>) -> Result<Rate, SwapError> {
+        // trades of the same second leave the exchange prices
+        state.rate(at)
     }
 
     fn trade(
@@ -168,7 +147,7 @@ impl VaultProtocol for FToken {
         before: EarlierTrades<'_>,
         trade: Trade,
     ) -> Result<Traded, SwapError> {
-        let left = after(state, at, before)?;
+        let left = Earlier::replay(at, before)?.map(|earlier| earlier.share(before.vault(), state));
         let swap = left.as_ref().unwrap_or(state).swap(at, trade.deposits, trade.amount_in)?;
         Ok(Traded { amount_out: swap.amount_out, gas_units: swap.gas_units })
     }
@@ -177,22 +156,8 @@ impl VaultProtocol for FToken {
         gas::PREVIEW_GAS_UNITS
     }
 
-    fn ask_factory(&self, factory: Address, _vault: Address, _asset: Address) -> Question {
-        ask(factory, &allTokensCall {})
+    fn is_created(&self, factory: Address, [_, vault]: [Address; 2], reading: &mut Reading) -> Result<bool, Stop> {
+        let created = reading.try_ask(factory, &allTokensCall {})?;
+        Ok(created.is_some_and(|created| created.contains(&vault)))
     }
-
-    fn is_created(&self, vault: Address, answers: &mut Answers<'_>) -> bool {
-        answers.try_next::<allTokensCall>().is_some_and(|all| all.contains(&vault))
-    }
-}
-
-/// Returns the fToken after trades of the same transaction; `None` if there were none.
-fn after(state: &State, at: &ExecutionBlock, before: EarlierTrades<'_>) -> Result<Option<Box<State>>, SwapError> {
-    let mut left: Option<Box<State>> = None;
-    for trade in before.own() {
-        let now = left.as_deref().unwrap_or(state);
-        let swap = now.swap(at, trade.deposits, trade.amount_in)?;
-        left = Some(Box::new(now.with(&swap.after)));
-    }
-    Ok(left)
 }

@@ -1,22 +1,19 @@
 //! Discovery and following of Vault V2.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use alloy_primitives::{Address, B256, Log, address};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::{ExecutionBlock, PoolKey};
+use braid_primitives::ExecutionBlock;
 
-use super::{Adapter, VaultV2, continuous::pair_curve, gas, reader};
+use super::{Adapter, VaultV2, gas, reader};
 use crate::{
-    DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
-    SwapError,
-    answers::{Answers, Question, ask},
+    DecodeError, Discovered, Freshness, Product, Protocol, Source, StateReader, Step, StepCode, Swap, SwapError,
     continuous::PairCurve,
-    morpho::{METAMORPHO, MORPHO_BLUE, gas as metamorpho, warm::Lends},
-    reading::reader_of,
-    vault::{
-        self, ASSET_COIN, Action, EarlierTrades, Lender, Rate, Trade, Traded, Trades, Vault, VaultProtocol, step_code,
-    },
+    logs::{decode, malformed},
+    morpho::{MORPHO_BLUE, MetaMorphoProtocol, cold::effect, continuous, gas as metamorpho, warm::Lends},
+    reading::{Reading, Stop, reader_of},
+    vault::{self, ASSET_COIN, Action, EarlierTrades, Lender, Rate, Trade, Traded, Trades, VaultProtocol, step_code},
 };
 
 sol! {
@@ -65,9 +62,9 @@ const OWN: &[B256] = &[
 ];
 
 /// Those events, and the events of Morpho Blue and of MetaMorpho vaults.
-static TOPICS: std::sync::LazyLock<Vec<B256>> = std::sync::LazyLock::new(|| {
+static TOPICS: LazyLock<Vec<B256>> = LazyLock::new(|| {
     let mut topics = OWN.to_vec();
-    topics.extend_from_slice(METAMORPHO.freshness_topics());
+    topics.extend_from_slice(MetaMorphoProtocol.freshness_topics());
     topics
 });
 
@@ -75,9 +72,7 @@ static TOPICS: std::sync::LazyLock<Vec<B256>> = std::sync::LazyLock::new(|| {
 #[derive(Clone, Copy, Debug)]
 pub struct VaultV2Protocol;
 
-/// Vault V2. Source: Morpho's deployment list (`VaultV2Factory`), and the block of the factory's creation.
-pub static VAULT_V2: VaultV2Protocol = VaultV2Protocol;
-
+/// Source: Morpho's deployment list (`VaultV2Factory`), and the block of the factory's creation.
 static SOURCES: [Source; 1] = [Source {
     emitter: address!("A1D94F746dEfa1928926b84fB2596c06926C0405"),
     topic0: CreateVaultV2::SIGNATURE_HASH,
@@ -102,18 +97,8 @@ impl Protocol for VaultV2Protocol {
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        let malformed = DecodeError::Log { event: "CreateVaultV2", emitter: log.address };
-        let Ok(event) = CreateVaultV2::decode_log_data_validate(&log.data) else { return Err(malformed) };
-        if event.newVaultV2 == Address::ZERO || event.asset == Address::ZERO || event.newVaultV2 == event.asset {
-            return Err(malformed);
-        }
-        Ok(Discovered {
-            key: event.newVaultV2.into(),
-            product: Product::MorphoVaultV2,
-            coins: vec![event.asset, event.newVaultV2],
-            fee_pips: 0,
-            tick_spacing: 0,
-        })
+        let event: CreateVaultV2 = decode(log)?;
+        vault::announced(event.newVaultV2, event.asset, self.product()).ok_or_else(|| malformed::<CreateVaultV2>(log))
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
@@ -130,33 +115,29 @@ impl Protocol for VaultV2Protocol {
     }
 
     fn apply(&self, state: &mut Self::State, log: &Log) -> Result<Freshness, DecodeError> {
-        if !log.topics().first().is_some_and(|topic0| TOPICS.contains(topic0)) {
-            return Ok(Freshness::Unaffected);
-        }
-        if log.address != MORPHO_BLUE {
-            return Ok(Freshness::Stale);
-        }
-        let ours = log.topics().get(1).is_some_and(|id| lends_on(state, id));
-        Ok(if ours { Freshness::Stale } else { Freshness::Unaffected })
+        Ok(effect(log, &TOPICS, |id| lends_on(state, id)))
+    }
+
+    /// Tells that every vault is polled: whoever sends it assets, or shares to its adapter, and an adapter that drops
+    /// its shares of a market, cause no log of the vault or of Morpho Blue.
+    fn reads_each_block(&self, _state: &Self::State) -> bool {
+        true
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
         reader_of(pool, reader::read)
     }
 
+    fn reader_each_block(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
+        reader::each_block(pool, was)
+    }
+
     fn validate(&self, state: &Self::State, _coins: usize) -> Result<(), &'static str> {
         state.validate()
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &Self::State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError> {
-        vault::swap(self, pool.contract, state, at, route, sale)
+    fn swap(&self, state: &Self::State, step: Step<'_>) -> Result<Swap, SwapError> {
+        vault::swap(self, state, step)
     }
 
     fn depends_on_time(&self, _state: &Self::State) -> bool {
@@ -168,16 +149,7 @@ impl Protocol for VaultV2Protocol {
     }
 
     fn curve(&self, state: &Self::State, _coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
-        pair_curve(state, at)
-    }
-
-    fn vault_trades<'a>(
-        &self,
-        pool: Address,
-        state: &Self::State,
-        trades: &'a Trades,
-    ) -> Option<(Address, Vault, &'a Trades)> {
-        Some((pool, Vault { product: self.product(), state: state.clone().into() }, trades))
+        continuous::vault_v2(state, at)
     }
 
     fn step_code(&self, _pool: Address, _state: &Self::State, coin_in: u8, _coin_out: u8) -> StepCode {
@@ -226,11 +198,7 @@ impl VaultProtocol for VaultV2Protocol {
         Some(Lends::VaultV2(state))
     }
 
-    fn ask_factory(&self, factory: Address, vault: Address, _asset: Address) -> Question {
-        ask(factory, &isVaultV2Call { account: vault })
-    }
-
-    fn is_created(&self, _vault: Address, answers: &mut Answers<'_>) -> bool {
-        answers.try_next::<isVaultV2Call>() == Some(true)
+    fn is_created(&self, factory: Address, [_, vault]: [Address; 2], reading: &mut Reading) -> Result<bool, Stop> {
+        Ok(reading.try_ask(factory, &isVaultV2Call { account: vault })? == Some(true))
     }
 }

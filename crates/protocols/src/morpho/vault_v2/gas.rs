@@ -21,7 +21,7 @@ pub const ALLOCATE_GAS_UNITS: u64 = 96_000;
 
 /// Returns the gas units of a trade: everything is read; if the idle balance is not enough, assets move to or from the
 /// liquidity adapter.
-pub(super) fn gas_units(vault: &VaultV2, deposits: bool, moved: bool) -> u64 {
+pub(in crate::morpho) fn gas_units(vault: &VaultV2, deposits: bool, moved: bool) -> u64 {
     let own = if deposits { DEPOSIT_GAS_UNITS } else { REDEEM_GAS_UNITS };
     let place = vault.liquidity.as_ref().filter(|_| moved);
     let moved = match place.and_then(|place| vault.adapters.get(usize::from(place.adapter))) {
@@ -43,20 +43,16 @@ pub(in crate::morpho) fn asked(vault: &VaultV2) -> u64 {
         let before = vault.adapters.iter().take(place).flat_map(|adapter| adapter.holdings());
         let again = |id| before.clone().any(|holding| holding.id == id);
         let repeated = adapter.holdings().iter().filter(|holding| again(holding.id)).count();
-        self::adapter(adapter).saturating_sub(times(repeated, metamorpho::MARKET_AGAIN_GAS_UNITS))
+        self::adapter(adapter).saturating_sub(metamorpho::times(repeated, metamorpho::MARKET_AGAIN_GAS_UNITS))
     });
     each.sum()
 }
 
 fn adapter(adapter: &Adapter) -> u64 {
     ADAPTER_GAS_UNITS.saturating_add(match adapter {
-        Adapter::Markets(holdings) => times(holdings.len(), MARKET_GAS_UNITS),
+        Adapter::Markets(holdings) => metamorpho::times(holdings.len(), MARKET_GAS_UNITS),
         Adapter::Vault { vault, .. } => INNER_VAULT_GAS_UNITS.saturating_add(metamorpho::asked(vault)),
     })
-}
-
-fn times(count: usize, gas_units: u64) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(gas_units)
 }
 
 /// A preview without the adapters, for any caller.

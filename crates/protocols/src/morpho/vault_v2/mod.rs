@@ -4,7 +4,6 @@
 //! once per transaction, at most at the vault's maximum rate.
 
 mod cold;
-mod continuous;
 pub mod gas;
 mod reader;
 
@@ -14,10 +13,10 @@ use alloy_primitives::{Address, U256};
 use arrayvec::ArrayVec;
 use serde::{Deserialize, Serialize};
 
-use super::{Holding, MetaMorpho, blue::WAD, metamorpho, shared::Shared};
-use crate::SwapError;
+use super::{Holding, MetaMorpho, metamorpho, shared::Shared};
+use crate::{SwapError, maths::WAD};
 
-pub use cold::VAULT_V2;
+pub use cold::VaultV2Protocol;
 
 /// Maximum number of caps on one allocation: those of the adapter, of the collateral and of the market.
 pub const MAX_CAPS: usize = 3;

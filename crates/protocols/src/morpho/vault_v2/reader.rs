@@ -4,18 +4,19 @@
 //! Known adapters are those of Morpho Blue's markets, in both versions, and of MetaMorpho vaults. A vault with another
 //! adapter is excluded.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use alloy_primitives::{Address, B256, U256, keccak256};
 use alloy_sol_types::{SolValue, sol};
 
 use super::{Adapter, Cap, Liquidity, VaultV2};
 use crate::{
+    Discovered, StateReader,
     morpho::{
         MORPHO_BLUE,
         reader::{self as metamorpho, Previews, held, holding, shares},
     },
-    reading::{Reading, Stop, all, is},
+    reading::{self, Reading, Stop, all, is},
 };
 
 sol! {
@@ -117,6 +118,23 @@ fn cap(vault: Address, id: B256, reading: &mut Reading) -> Result<Cap, Stop> {
     let absolute_assets = reading.ask(vault, &absoluteCapCall { id });
     let relative_wad = reading.ask(vault, &relativeCapCall { id })?;
     Ok(Cap { allocation: allocation?, absolute_assets: absolute_assets?, relative_wad })
+}
+
+/// Returns a reader for a block without logs that concern a vault: of the assets that it holds and counts. It reads the
+/// whole vault only if they are not those of the earlier state.
+pub(super) fn each_block(pool: &Discovered, was: &Arc<VaultV2>) -> Box<dyn StateReader> {
+    let (vault, asset) = (pool.key.contract, pool.coins.first().copied().unwrap_or_default());
+    let was = Arc::clone(was);
+    reading::reader(vault, move |reading| {
+        let (timestamp, idle_assets) = (reading.timestamp(), held(asset, vault, reading));
+        let total_assets = reading.word(vault, "totalAssets()")?;
+        let (timestamp, idle_assets) = (timestamp?, idle_assets?);
+        let counted = was.at(timestamp).map(|now| now.total_assets);
+        if idle_assets == was.idle_assets && counted == Some(total_assets) {
+            return Ok(Arc::clone(&was));
+        }
+        read(vault, asset, reading).map(Arc::new)
+    })
 }
 
 /// Reads a vault.

@@ -10,15 +10,14 @@ use super::{
     super::{VAULT, gas, step::step_code},
     After, State,
     continuous::pair_curve,
-    reader::BufferReader,
+    reader::{reader, reader_each_block},
 };
 use crate::{
-    Call, DecodeError, Discovered, Freshness, Product, Protocol, RouteState, Sale, Source, StateReader, StepCode, Swap,
-    SwapError, Touched,
-    answers::ask,
+    Call, DecodeError, Discovered, Freshness, Product, Protocol, Source, StateReader, Step, StepCode, Swap, SwapError,
+    Touched,
     continuous::PairCurve,
-    vault::ASSET_COIN,
-    vault::{Action, Lender, Trades, Vault},
+    logs::{decode, malformed},
+    vault::{ASSET_COIN, Action, Lender, Trades, Vault},
 };
 
 sol! {
@@ -53,9 +52,6 @@ static SOURCES: [Source; 1] =
 #[derive(Clone, Copy, Debug)]
 pub struct BalancerV3Buffer;
 
-/// The buffers of the vault.
-pub static BALANCER_V3_BUFFER: BalancerV3Buffer = BalancerV3Buffer;
-
 /// Returns the key of a buffer: the V3 vault, and the share's address as the id, since a buffer is not a contract of
 /// its own.
 pub fn key_of(wrapped: Address) -> PoolKey {
@@ -87,23 +83,16 @@ impl Protocol for BalancerV3Buffer {
     }
 
     fn discover(&self, log: &Log) -> Result<Discovered, DecodeError> {
-        let malformed = DecodeError::Log { event: "LiquidityAddedToBuffer", emitter: log.address };
-        let Ok(event) = LiquidityAddedToBuffer::decode_log_data_validate(&log.data) else { return Err(malformed) };
+        let event: LiquidityAddedToBuffer = decode(log)?;
         if event.wrappedToken.is_zero() {
-            return Err(malformed);
+            return Err(malformed::<LiquidityAddedToBuffer>(log));
         }
-        Ok(Discovered {
-            key: key_of(event.wrappedToken),
-            product: Product::BalancerV3Buffer,
-            coins: vec![event.wrappedToken],
-            fee_pips: 0,
-            tick_spacing: 0,
-        })
+        Ok(Discovered::new(key_of(event.wrappedToken), self.product(), vec![event.wrappedToken]))
     }
 
     fn unnamed_coin(&self, pool: &Discovered) -> Option<Call> {
         let [wrapped] = pool.coins[..] else { return None };
-        Some(ask(VAULT, &getERC4626BufferAssetCall { wrappedToken: wrapped }).call)
+        Some(Call::new(VAULT, &getERC4626BufferAssetCall { wrappedToken: wrapped }))
     }
 
     fn freshness_topics(&self) -> &'static [B256] {
@@ -128,40 +117,36 @@ impl Protocol for BalancerV3Buffer {
             let State { vault, .. } = Arc::make_mut(state);
             return vault.apply(log);
         }
-        let malformed = || DecodeError::Log { event: "an event of a buffer", emitter: log.address };
         let topic0 = log.topics().first().copied().unwrap_or_default();
         if topic0 == VaultBuffersPausedStateChanged::SIGNATURE_HASH {
-            let event = VaultBuffersPausedStateChanged::decode_log_data_validate(&log.data);
-            Arc::make_mut(state).paused = event.map_err(|_| malformed())?.paused;
+            Arc::make_mut(state).paused = decode::<VaultBuffersPausedStateChanged>(log)?.paused;
             return Ok(Freshness::Applied);
         }
         if !BALANCES.contains(&topic0) || log.topics().get(1) != Some(&state.wrapped.into_word()) {
             return Ok(Freshness::Unaffected);
         }
-        Arc::make_mut(state).held = balances(log).ok_or_else(malformed)?;
+        Arc::make_mut(state).held =
+            balances(log).ok_or(DecodeError::Log { event: "a buffer's event", emitter: log.address })?;
         Ok(Freshness::Applied)
     }
 
     fn reader(&self, pool: &Discovered) -> Box<dyn StateReader> {
-        Box::new(BufferReader::new(pool))
+        reader(pool, None)
     }
 
     fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
-        Box::new(BufferReader::again(pool, was))
+        reader(pool, Some(was))
+    }
+
+    fn reader_each_block(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
+        reader_each_block(pool, was)
     }
 
     fn validate(&self, state: &Self::State, _coins: usize) -> Result<(), &'static str> {
         state.validate()
     }
 
-    fn swap(
-        &self,
-        pool: PoolKey,
-        state: &Self::State,
-        at: &ExecutionBlock,
-        route: &RouteState,
-        sale: Sale,
-    ) -> Result<Swap, SwapError> {
+    fn swap(&self, state: &Self::State, Step { pool, at, route, sale }: Step<'_>) -> Result<Swap, SwapError> {
         let held = route.change::<After>(pool).map_or(state.held, |after| after.held);
         state.swap(at, route, held, sale.coin_in, sale.amount_in)
     }
@@ -178,12 +163,7 @@ impl Protocol for BalancerV3Buffer {
         pair_curve(state, at)
     }
 
-    fn vault_trades<'a>(
-        &self,
-        _pool: Address,
-        state: &Self::State,
-        after: &'a After,
-    ) -> Option<(Address, Vault, &'a Trades)> {
+    fn vault_trades<'a>(&self, state: &Self::State, after: &'a After) -> Option<(Address, Vault, &'a Trades)> {
         Some((state.wrapped, state.vault.clone(), &after.trades))
     }
 
@@ -195,14 +175,7 @@ impl Protocol for BalancerV3Buffer {
         VAULT
     }
 
-    fn saved_gas_units(
-        &self,
-        _state: &Self::State,
-        _coins: [u8; 2],
-        _at: &ExecutionBlock,
-        before: Touched,
-        _touched: &dyn Fn(Address) -> bool,
-    ) -> u64 {
+    fn saved_gas_units(&self, _state: &Self::State, _coins: [u8; 2], _at: &ExecutionBlock, before: Touched<'_>) -> u64 {
         if before.holder { gas::AGAIN_GAS_UNITS } else { 0 }
     }
 

@@ -16,11 +16,10 @@ use serde::{Deserialize, Serialize};
 use super::gas;
 use crate::{
     RouteState, Swap, SwapError,
-    vault::ASSET_COIN,
-    vault::{Trade, Trades, Vault},
+    vault::{ASSET_COIN, Trade, Trades, Vault},
 };
 
-pub use cold::{BALANCER_V3_BUFFER, BalancerV3Buffer, key_of};
+pub use cold::{BalancerV3Buffer, key_of};
 
 /// Minimum amount of the mainnet vault for either coin, in atomic units: `_MINIMUM_WRAP_AMOUNT`.
 pub const MINIMUM_WRAP: u64 = 10_000;

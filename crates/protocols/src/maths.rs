@@ -1,21 +1,25 @@
-//! Multiplication and division through 512 bits: `FullMath` and `UnsafeMath` of v3-core.
+//! Multiplication and division through 512 bits, as the `FullMath` and `mulDiv` of many contracts, and the scale that
+//! most of them use.
 
 use alloy_primitives::{U256, U512};
 
+/// One in wad, the scale of 18 decimals.
+pub const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
+
 /// Computes `a · b / denominator`, rounded down. `None` where the contract reverts: for a quotient above 256 bits or a
 /// zero denominator.
-pub(super) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
+pub(crate) fn mul_div(a: U256, b: U256, denominator: U256) -> Option<U256> {
     Some(mul_div_rem(a, b, denominator)?.0)
 }
 
 /// Computes `a · b / denominator`, rounded up. `None` as for [`mul_div`].
-pub(super) fn mul_div_up(a: U256, b: U256, denominator: U256) -> Option<U256> {
+pub(crate) fn mul_div_up(a: U256, b: U256, denominator: U256) -> Option<U256> {
     let (quotient, exact) = mul_div_rem(a, b, denominator)?;
     if exact { Some(quotient) } else { quotient.checked_add(U256::ONE) }
 }
 
 /// Computes `a / denominator`, rounded up; `None` for a zero denominator.
-pub(super) fn div_up(a: U256, denominator: U256) -> Option<U256> {
+pub(crate) fn div_up(a: U256, denominator: U256) -> Option<U256> {
     if denominator.is_zero() {
         return None;
     }

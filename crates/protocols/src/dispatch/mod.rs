@@ -1,0 +1,4 @@
+//! Dispatch of shared code's calls to the record of a product.
+
+mod pool;
+mod product;
