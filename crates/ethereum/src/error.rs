@@ -108,8 +108,8 @@ const UNKNOWN_BLOCK: &str = "header not found, block not found, unknown block, n
                              blocknotfound, state not available";
 
 /// What nodes say of calls beyond their rate limit.
-const RATE_LIMIT: &str = "rate limit, rate-limit, ratelimit, too many requests, request limit, request count, per second, \
-                          compute units, throttl, quota, capacity limit";
+const RATE_LIMIT: &str = "rate limit, rate-limit, ratelimit, rate exceeded, rps limit, too many requests, request limit, \
+                          request count, per second, /second, compute units, throttl, quota, capacity limit";
 
 /// What nodes say of calls that need more gas than they allow. Only letters, as in [`NodeError::spells`].
 const OUT_OF_GAS: &str = "outofgas, gasrequired, gaslimit, exceedsallowance";
@@ -323,6 +323,15 @@ mod tests {
         }
         for message in ["Internal error", "daily request count exceeded, request rate limited", "header not found"] {
             assert!(!of_call(-32_000, message).speaks_of_size(), "{message}");
+        }
+        // Words of Infura, Chainstack and QuickNode. Some of them were learnt as limits of size.
+        for message in [
+            "project ID request rate exceeded",
+            "You've exceeded the RPS limit available on the current plan.",
+            "50/second request limit reached - reduce calls per second",
+        ] {
+            let error = of_call(-32_005, message);
+            assert!(error.is_rate_limit() && !error.speaks_of_size(), "{message}");
         }
     }
 }

@@ -8,10 +8,11 @@ use std::{collections::VecDeque, time::Duration};
 use braid_primitives::Block;
 use tokio::{
     sync::broadcast::error::RecvError,
+    task::JoinHandle,
     time::{Instant, sleep_until},
 };
 
-use crate::{FollowerConfig, Node, node::HeadStream};
+use crate::{FollowerConfig, Node, NodeError, node::HeadStream};
 
 /// Poll interval until a block time is known.
 const FIRST_INTERVAL: Duration = Duration::from_millis(500);
@@ -51,6 +52,8 @@ pub(crate) struct Heads {
     silence: Duration,
     resubscribe_every: Duration,
     subscription: Option<HeadStream>,
+    /// A subscription that was asked for. Heads are polled meanwhile: a node may not answer for long.
+    subscribing: Option<JoinHandle<Result<HeadStream, NodeError>>>,
     subscribe_at: Instant,
     due_at: Instant,
     times: BlockTimes,
@@ -67,6 +70,7 @@ impl Heads {
             silence: config.silence,
             resubscribe_every: config.resubscribe_every,
             subscription: None,
+            subscribing: None,
             subscribe_at: now,
             due_at: now,
             times: BlockTimes::default(),
@@ -78,8 +82,12 @@ impl Heads {
     pub(crate) async fn next(&mut self) -> HeadSignal {
         loop {
             let Some(subscription) = &mut self.subscription else {
-                sleep_until(self.due_at).await;
-                return HeadSignal::Due;
+                tokio::select! {
+                    biased;
+                    subscribed = answer(&mut self.subscribing) => self.subscribed(subscribed),
+                    () = sleep_until(self.due_at) => return HeadSignal::Due,
+                }
+                continue;
             };
             tokio::select! {
                 biased;
@@ -99,20 +107,29 @@ impl Heads {
         }
     }
 
+    /// Takes the answer to a subscription. A head that came before it is polled for at once.
+    fn subscribed(&mut self, subscribed: Result<HeadStream, NodeError>) {
+        match subscribed {
+            // Its heads would be given up at once.
+            Ok(subscription) if self.node.is_outdone(&subscription) => {}
+            Ok(subscription) => (self.subscription, self.due_at) = (Some(subscription), Instant::now()),
+            Err(error) => tracing::warn!(%error, "cannot subscribe to heads: polling for them"),
+        }
+    }
+
     /// Sets the time of the next poll after the node answered, and subscribes to heads if possible.
-    pub(crate) async fn answered(&mut self) {
+    pub(crate) fn answered(&mut self) {
         let now = Instant::now();
         if self.subscription.as_ref().is_some_and(|stream| self.node.is_outdone(stream)) {
             tracing::info!("heads are taken from another node");
             self.subscription = None;
             self.subscribe_at = now;
         }
-        if self.subscription.is_none() && self.node.can_subscribe() && now >= self.subscribe_at {
+        let is_due = self.subscription.is_none() && self.subscribing.is_none() && now >= self.subscribe_at;
+        if is_due && self.node.can_subscribe() {
             self.subscribe_at = now + self.resubscribe_every;
-            match self.node.subscribe_heads().await {
-                Ok(subscription) => self.subscription = Some(subscription),
-                Err(error) => tracing::warn!(%error, "cannot subscribe to heads: polling for them"),
-            }
+            let node = self.node.clone();
+            self.subscribing = Some(tokio::spawn(async move { node.subscribe_heads().await }));
         }
         let pause = if self.subscription.is_some() { self.silence } else { self.interval() };
         self.due_at = now + pause;
@@ -126,8 +143,15 @@ impl Heads {
     /// Drops the subscription after the node failed, and polls at once.
     pub(crate) fn failed(&mut self) {
         self.subscription = None;
+        self.stop_subscribing();
         self.subscribe_at = Instant::now();
         self.due_at = Instant::now();
+    }
+
+    fn stop_subscribing(&mut self) {
+        if let Some(task) = self.subscribing.take() {
+            task.abort();
+        }
     }
 
     /// Notes when a block was first seen, to learn the block time.
@@ -145,6 +169,20 @@ impl Heads {
         };
         self.fixed_interval.or_else(learnt).unwrap_or(FIRST_INTERVAL)
     }
+}
+
+impl Drop for Heads {
+    fn drop(&mut self) {
+        self.stop_subscribing();
+    }
+}
+
+/// Waits for the answer to a subscription; for ever if none was asked for.
+async fn answer(asked: &mut Option<JoinHandle<Result<HeadStream, NodeError>>>) -> Result<HeadStream, NodeError> {
+    let Some(task) = asked else { return std::future::pending().await };
+    let answer = task.await;
+    *asked = None;
+    answer.unwrap_or(Err(NodeError::Unsupported { what: "a subscription whose task has ended" }))
 }
 
 /// Returns the poll interval from the time since the newest block was first seen: long between two blocks, short when

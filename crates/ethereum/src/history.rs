@@ -11,6 +11,9 @@ use braid_primitives::{B256, Block, PoolKey};
 /// Most block hashes that are kept.
 const MOST_ANCHORS: usize = 4_096;
 
+/// Depths below the tip of the block hashes that are stored, beyond the stored journal.
+const DEEP: [u64; 4] = [512, 1_024, 2_048, 4_000];
+
 /// Markets of blocks of one chain, ascending, with gaps where blocks were caught up with at once. They share unchanged
 /// pools.
 #[derive(Clone, Debug)]
@@ -78,6 +81,14 @@ impl History {
         }
     }
 
+    /// Returns the heights and hashes of a few blocks deep below the tip, ascending.
+    pub(crate) fn deep_anchors(&self) -> Vec<(u64, B256)> {
+        let Some(tip) = self.tip().map(|tip| tip.block().number) else { return Vec::new() };
+        let below = |depth: u64| self.anchors.range(..=tip.checked_sub(depth)?).next_back();
+        let deep = DEEP.into_iter().filter_map(below).map(|(number, hash)| (*number, *hash));
+        deep.collect::<BTreeMap<u64, B256>>().into_iter().collect()
+    }
+
     /// Drops every market after a block. Returns false, and changes nothing, if the block's market is not kept.
     pub(crate) fn roll_back_to(&mut self, hash: B256) -> bool {
         let Some(position) = self.markets.iter().position(|kept| kept.market.block().hash == hash) else {
@@ -140,6 +151,16 @@ mod tests {
             assert_eq!(history.tip().unwrap().block().number, number);
             assert_eq!(history.anchors_up_to(u64::MAX).first().unwrap().0, number);
         }
+    }
+
+    #[test]
+    fn a_few_deep_blocks_are_stored_whatever_is_known() {
+        let heights = |history: &History| history.deep_anchors().iter().map(|(number, _)| *number).collect::<Vec<_>>();
+        assert!(heights(&History::new(64)).is_empty() && heights(&history(200)).is_empty(), "nothing is so deep");
+        assert_eq!(heights(&history(5_000)), [1_000, 2_952, 3_976, 4_488]);
+        let mut history = history(200);
+        history.push(market(1_300, 0xaa), BTreeSet::new());
+        assert_eq!(heights(&history), [200], "the newest below each depth, once");
     }
 
     #[test]

@@ -7,12 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use braid_market::Market;
 use braid_primitives::{Address, PoolKey};
 use braid_protocols::{Discovered, Product};
-use braid_store::market::KnownPool;
+use braid_store::market::{Exclusion, ExclusionKind, KnownPool};
 
 use crate::lists::Lists;
-
-/// Why pools of a token are excluded that did not tell its decimals.
-pub(crate) const NO_DECIMALS: &str = "has no usable decimals";
 
 /// Announced pools.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +33,7 @@ impl Known {
         }
         match self.pools.entry(key) {
             Entry::Vacant(entry) => {
-                entry.insert(KnownPool { pool, announced_at, left_out: None, unproven: false });
+                entry.insert(KnownPool { pool, announced_at, excluded: None, unproven: false });
             }
             Entry::Occupied(mut entry) if entry.get().announced_at == 0 && announced_at > 0 => {
                 let known = entry.get_mut();
@@ -64,15 +61,15 @@ impl Known {
 
     /// Adds a pool that an earlier run stored.
     pub(crate) fn restore(&mut self, pool: KnownPool) {
-        self.excluded += usize::from(pool.left_out.is_some());
+        self.excluded += usize::from(pool.excluded.is_some());
         let before = self.pools.insert(pool.pool.key, pool);
-        self.excluded -= usize::from(before.is_some_and(|before| before.left_out.is_some()));
+        self.excluded -= usize::from(before.is_some_and(|before| before.excluded.is_some()));
     }
 
     /// Removes a pool.
     pub(crate) fn remove(&mut self, key: PoolKey) {
         let removed = self.pools.remove(&key);
-        self.excluded -= usize::from(removed.is_some_and(|removed| removed.left_out.is_some()));
+        self.excluded -= usize::from(removed.is_some_and(|removed| removed.excluded.is_some()));
         self.unsaved.insert(key);
     }
 
@@ -148,20 +145,20 @@ impl Known {
     }
 
     /// Excludes a known pool from the market; returns whether that, or the reason, is news.
-    pub(crate) fn exclude(&mut self, key: PoolKey, reason: String) -> bool {
-        tracing::debug!(pool = %key, reason, "pool excluded");
+    pub(crate) fn exclude(&mut self, key: PoolKey, exclusion: Exclusion) -> bool {
+        tracing::debug!(pool = %key, reason = exclusion.reason, "pool excluded");
         let Some(known) = self.pools.get_mut(&key) else { return false };
-        if known.left_out.as_ref() == Some(&reason) {
+        if known.excluded.as_ref() == Some(&exclusion) {
             return false;
         }
-        self.excluded += usize::from(known.left_out.replace(reason).is_none());
+        self.excluded += usize::from(known.excluded.replace(exclusion).is_none());
         self.unsaved.insert(key);
         true
     }
 
     /// Ends the exclusion of a pool.
     pub(crate) fn include(&mut self, key: PoolKey) {
-        if self.pools.get_mut(&key).is_some_and(|known| known.left_out.take().is_some()) {
+        if self.pools.get_mut(&key).is_some_and(|known| known.excluded.take().is_some()) {
             self.excluded -= 1;
             self.unsaved.insert(key);
         }
@@ -174,12 +171,12 @@ impl Known {
     }
 
     pub(crate) fn is_excluded(&self, key: PoolKey) -> bool {
-        self.reason(key).is_some()
+        self.exclusion(key).is_some()
     }
 
-    /// Returns why a pool is excluded.
-    pub(crate) fn reason(&self, key: PoolKey) -> Option<&str> {
-        self.pools.get(&key)?.left_out.as_deref()
+    /// Returns what may end the exclusion of a pool, if it is excluded.
+    pub(crate) fn exclusion(&self, key: PoolKey) -> Option<ExclusionKind> {
+        self.pools.get(&key)?.excluded.as_ref().map(|exclusion| exclusion.kind)
     }
 
     /// Returns how many pools are excluded.
@@ -189,32 +186,24 @@ impl Known {
 
     /// Returns some excluded pools with the reasons, for the log.
     pub(crate) fn excluded_examples(&self, count: usize) -> Vec<String> {
-        self.all_excluded().take(count).map(|(key, reason)| format!("{key}: {reason}")).collect()
+        self.all_excluded().take(count).map(|(key, why)| format!("{key}: {}", why.reason)).collect()
     }
 
-    fn all_excluded(&self) -> impl Iterator<Item = (PoolKey, &str)> {
-        self.pools.iter().filter_map(|(key, known)| Some((*key, known.left_out.as_deref()?)))
+    fn all_excluded(&self) -> impl Iterator<Item = (PoolKey, &Exclusion)> {
+        self.pools.iter().filter_map(|(key, known)| Some((*key, known.excluded.as_ref()?)))
     }
 
     /// Returns the pools that are excluded because they, or their tokens, could not be read.
     pub(crate) fn unread(&self) -> impl Iterator<Item = PoolKey> {
-        // A pool without coins is an entry of a list that could not be described.
-        let readable = move |(key, _): &(PoolKey, &str)| self.get(*key).is_some_and(|pool| !pool.coins.is_empty());
-        self.all_excluded().filter(|(_, reason)| is_unread(reason)).filter(readable).map(|(key, _)| key)
+        self.all_excluded().filter(|(_, why)| why.kind == ExclusionKind::Unread).map(|(key, _)| key)
     }
 
     /// Returns the pools that a market lacks and that are not excluded: they have to be read.
     pub(crate) fn missing_from(&self, market: &Market) -> impl Iterator<Item = PoolKey> {
         let missing =
-            move |(key, known): &(&PoolKey, &KnownPool)| market.pool_id(**key).is_none() && known.left_out.is_none();
+            move |(key, known): &(&PoolKey, &KnownPool)| market.pool_id(**key).is_none() && known.excluded.is_none();
         self.pools.iter().filter(missing).map(|(key, _)| *key)
     }
-}
-
-/// Returns whether a pool is excluded for what was, or was not, read of it, in the words of
-/// [`braid_protocols::DecodeError`].
-fn is_unread(reason: &str) -> bool {
-    [" answered ", "impossible state of ", " answers, got ", NO_DECIMALS].iter().any(|part| reason.contains(part))
 }
 
 #[cfg(test)]
@@ -230,13 +219,17 @@ mod tests {
         Discovered { key: key(byte), product: Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 }
     }
 
+    fn why(kind: ExclusionKind) -> Exclusion {
+        Exclusion { kind, reason: "it does not answer".into() }
+    }
+
     #[test]
     fn what_replaced_blocks_announced_is_forgotten() {
         let mut known = Known::default();
         for (byte, height) in [(1, 10), (2, 11), (3, 12)] {
             known.insert(pool(byte), height);
         }
-        known.exclude(key(3), "it does not answer".into());
+        known.exclude(key(3), why(ExclusionKind::Unread));
         known.forget_above(11);
         assert_eq!(known.keys().collect::<Vec<_>>(), [key(1), key(2)]);
         assert_eq!(known.excluded(), 0);
@@ -244,24 +237,14 @@ mod tests {
 
     #[test]
     fn pools_that_could_not_be_read_are_told_from_those_that_a_rule_excludes() {
-        use braid_protocols::DecodeError;
-        let address = Address::repeat_byte(9);
-        let unread = [
-            DecodeError::Call { pool: address, call: "getReserves()", got: "nothing" }.to_string(),
-            DecodeError::AnswerCount { expected: 2, got: 1 }.to_string(),
-            DecodeError::State { pool: address, what: "no liquidity" }.to_string(),
-            format!("token {address} {NO_DECIMALS}"),
-        ];
-        let by_rule =
-            ["it holds less ether than the configured floor".into(), crate::rules::denied(Product::UniswapV2)];
+        use ExclusionKind::{Configuration, Floor, Pool, Unread};
         let mut known = Known::default();
-        for (byte, reason) in (1..).zip(unread.iter().chain(&by_rule)) {
+        // All have the same words.
+        for (byte, kind) in (1..).zip([Unread, Floor, Configuration, Pool, Unread]) {
             known.insert(pool(byte), 10);
-            known.exclude(key(byte), reason.clone());
+            known.exclude(key(byte), why(kind));
         }
-        known.insert(Discovered { coins: vec![], ..pool(9) }, 10);
-        known.exclude(key(9), unread[0].clone());
-        assert_eq!(known.unread().collect::<Vec<_>>(), [1, 2, 3, 4].map(key));
+        assert_eq!(known.unread().collect::<Vec<_>>(), [1, 5].map(key));
     }
 
     #[test]
@@ -271,14 +254,14 @@ mod tests {
         known.insert(pool(2), 12);
         assert_eq!(known.take_unsaved().len(), 2);
         known.insert(pool(1), 11);
-        known.exclude(key(1), "it does not answer".into());
-        known.exclude(key(1), "it does not answer".into());
+        known.exclude(key(1), why(ExclusionKind::Unread));
+        known.exclude(key(1), why(ExclusionKind::Unread));
         known.forget_above(11);
         let unsaved = known.take_unsaved();
         let first = unsaved[&key(1)].clone().unwrap();
-        assert_eq!((first.announced_at, first.left_out.as_deref()), (10, Some("it does not answer")));
+        assert_eq!((first.announced_at, first.excluded), (10, Some(why(ExclusionKind::Unread))));
         assert_eq!(unsaved[&key(2)], None);
-        known.exclude(key(1), "it does not answer".into());
+        known.exclude(key(1), why(ExclusionKind::Unread));
         assert!(known.take_unsaved().is_empty(), "nothing new was said");
     }
 
@@ -294,8 +277,8 @@ mod tests {
     fn excluded_pools_are_counted_however_they_come_and_go() {
         let mut known = Known::default();
         (1..=5).for_each(|byte| known.insert(pool(byte), byte.into()));
-        (2..=5).for_each(|byte| assert!(known.exclude(key(byte), "it does not answer".into())));
-        assert!(!known.exclude(key(9), "it was never announced".into()), "nothing is known of it");
+        (2..=5).for_each(|byte| assert!(known.exclude(key(byte), why(ExclusionKind::Unread))));
+        assert!(!known.exclude(key(9), why(ExclusionKind::Pool)), "nothing is known of it");
         known.include(key(2));
         known.remove(key(3));
         let saved = known.take_unsaved().remove(&key(4)).flatten().unwrap();

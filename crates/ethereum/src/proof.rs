@@ -6,7 +6,7 @@ use braid_primitives::{B256, U256};
 use braid_protocols::{Discovered, Prediction};
 use futures::{StreamExt, TryStreamExt, stream};
 
-use crate::{Catalog, Node, NodeError};
+use crate::{Catalog, Node, NodeError, node::PlacedLog};
 
 /// Blocks whose announcements are asked for at once.
 const BLOCKS_AT_ONCE: usize = 4;
@@ -46,21 +46,37 @@ pub(crate) async fn by_factories(
     Ok(asked.iter().map(judge).collect())
 }
 
-/// Returns the pools that were announced in some blocks; `None` for a block whose logs the node does not have.
+/// Returns the pools that were announced in some blocks; `None` for a block whose logs no node has.
 pub(crate) async fn announced_in(
     node: &Node,
     catalog: &Catalog,
     heights: BTreeSet<u64>,
 ) -> Result<BTreeMap<u64, Option<Vec<Discovered>>>, NodeError> {
     let ask = |height: u64| async move {
-        match node.logs_between(height, height, catalog.announcements()).await {
-            Ok(logs) => {
-                let pools = logs.iter().filter_map(|log| catalog.announced(&log.log).ok().flatten());
-                Ok((height, Some(pools.collect())))
-            }
-            Err(NodeError::Rpc { .. } | NodeError::Pruned { .. }) => Ok((height, None)),
-            Err(error) => Err(error),
-        }
+        let logs = logs_of(node, catalog, height).await?;
+        let announced = |logs: Vec<PlacedLog>| {
+            logs.iter().filter_map(|log| catalog.announced(&log.log).ok().flatten()).collect::<Vec<_>>()
+        };
+        Ok((height, logs.map(announced)))
     };
     stream::iter(heights).map(ask).buffer_unordered(BLOCKS_AT_ONCE).try_collect().await
+}
+
+/// Returns a block's announcements; `None` if no node has its logs: nodes say so, or fail at this block again while
+/// they answer for their newest one.
+async fn logs_of(node: &Node, catalog: &Catalog, height: u64) -> Result<Option<Vec<PlacedLog>>, NodeError> {
+    let ask = |height| node.logs_between(height, height, catalog.announcements());
+    let is_lack = |error: &NodeError| matches!(error, NodeError::Pruned { .. }) || error.is_pruned_history();
+    match ask(height).await {
+        Err(error) if is_lack(&error) => Ok(None),
+        Err(error @ NodeError::Rpc { .. }) if !error.is_rate_limit() => {
+            ask(node.height().await?).await?;
+            match ask(height).await {
+                Err(error @ NodeError::Rpc { .. }) if !error.is_rate_limit() => Ok(None),
+                Err(error) if is_lack(&error) => Ok(None),
+                logs => logs.map(Some),
+            }
+        }
+        logs => logs.map(Some),
+    }
 }

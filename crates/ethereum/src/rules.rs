@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use alloy::primitives::Log;
 use braid_primitives::{Address, NATIVE_ETHER, PoolKey, WETH, is_native_ether};
 use braid_protocols::{Discovered, PoolState, Product};
+use braid_store::market::{Exclusion, ExclusionKind};
 
 /// Rules of the configuration. By default every pool is accepted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,13 +24,19 @@ pub struct PoolRules {
 }
 
 /// Returns why pools of a product that is not followed are excluded.
-pub(crate) fn denied(product: Product) -> String {
-    format!("the configuration denies {}", product.id())
+pub(crate) fn denied(product: Product) -> Exclusion {
+    let reason = format!("the configuration denies {}", product.id());
+    Exclusion { kind: ExclusionKind::Product(product), reason }
 }
 
 impl PoolRules {
     /// Returns why a pool is excluded by properties that never change.
-    pub(crate) fn refuse(&self, pool: &Discovered) -> Option<&'static str> {
+    pub(crate) fn refuse(&self, pool: &Discovered) -> Option<Exclusion> {
+        let reason = self.refused_by_list(pool)?.to_owned();
+        Some(Exclusion { kind: ExclusionKind::Configuration, reason })
+    }
+
+    fn refused_by_list(&self, pool: &Discovered) -> Option<&'static str> {
         if self.allow_pools.contains(&pool.key) {
             return None;
         }
@@ -53,12 +60,16 @@ impl PoolRules {
     }
 
     /// Returns why a pool in this state is excluded.
-    pub(crate) fn refuse_state(&self, pool: &Discovered, state: &PoolState) -> Option<&'static str> {
+    pub(crate) fn refuse_state(&self, pool: &Discovered, state: &PoolState) -> Option<Exclusion> {
         if self.min_ether <= 0.0 || self.allow_pools.contains(&pool.key) {
             return None;
         }
         let held = ether_held(pool, state)?;
-        (held < self.min_ether).then_some("it holds less ether than the configured floor")
+        let floor = || {
+            let reason = "it holds less ether than the configured floor".to_owned();
+            Exclusion { kind: ExclusionKind::Floor, reason }
+        };
+        (held < self.min_ether).then(floor)
     }
 
     /// Returns whether logs of an excluded pool determine its state, and the state is excluded for the same reason: the
@@ -66,11 +77,11 @@ impl PoolRules {
     pub(crate) fn still_refuse<'a>(
         &self,
         pool: &Discovered,
-        reason: &str,
+        excluded_as: ExclusionKind,
         newest_first: impl IntoIterator<Item = &'a Log>,
     ) -> bool {
         let state = newest_first.into_iter().find_map(|log| pool.product.state_from_log(log));
-        state.and_then(|state| self.refuse_state(pool, &state)).is_some_and(|now| now == reason)
+        state.and_then(|state| self.refuse_state(pool, &state)).is_some_and(|now| now.kind == excluded_as)
     }
 }
 
@@ -147,11 +158,11 @@ mod tests {
         };
         let reason =
             rules.refuse_state(&pair, &PoolState::from(uniswap_v2::State { reserve0: 0, reserve1: 0, fee_bps: 30 }));
-        let reason = reason.unwrap();
+        let reason = reason.unwrap().kind;
         let ether = 1_000_000_000_000_000_000;
         assert!(rules.still_refuse(&pair, reason, [&sync(ether / 2), &sync(2 * ether)]), "the newest counts");
         assert!(!rules.still_refuse(&pair, reason, [&sync(2 * ether), &sync(ether / 2)]));
-        assert!(!rules.still_refuse(&pair, "it does not answer", [&sync(ether / 2)]), "that has to be seen");
+        assert!(!rules.still_refuse(&pair, ExclusionKind::Unread, [&sync(ether / 2)]), "that has to be seen");
         assert!(!rules.still_refuse(&pair, reason, []));
         let concentrated = Discovered { product: Product::UniswapV3, ..pair.clone() };
         assert!(!rules.still_refuse(&concentrated, reason, [&sync(ether / 2)]), "no log of it tells what it holds");

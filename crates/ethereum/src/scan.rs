@@ -8,7 +8,11 @@ use std::{
 use futures::{StreamExt, future::BoxFuture, stream::FuturesOrdered};
 use tokio::{sync::oneshot, time::sleep_until};
 
-use crate::{DiscoveryProgress, Node, NodeError, node::PlacedLog, spans::Segment};
+use crate::{
+    DiscoveryProgress, Node, NodeError,
+    node::{LogFilter, PlacedLog},
+    spans::Segment,
+};
 
 /// How often a running scan logs its progress.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
@@ -53,6 +57,8 @@ pub(crate) struct Part {
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) logs: Vec<PlacedLog>,
+    /// What the logs were asked for by.
+    pub(crate) filter: LogFilter,
     /// Whether no node has the logs of these blocks any more.
     pub(crate) pruned: bool,
 }
@@ -103,16 +109,16 @@ impl Scan {
                 Ok(logs) => {
                     self.searched += to - from + 1;
                     self.note(to, logs.len());
-                    return Ok(Some(Part { from, to, logs, pruned: false }));
+                    return Ok(Some(Part { from, to, logs, filter, pruned: false }));
                 }
                 Err(NodeError::Pruned { first_block, .. }) if first_block > from => {
                     self.first_logs = first_block;
                     let last = to.min(first_block - 1);
                     if last < to {
-                        self.ask_first(Segment { from: first_block, to, filter });
+                        self.ask_first(Segment { from: first_block, to, filter: filter.clone() });
                     }
                     self.note(last, 0);
-                    return Ok(Some(Part { from, to: last, logs: Vec::new(), pruned: true }));
+                    return Ok(Some(Part { from, to: last, logs: Vec::new(), filter, pruned: true }));
                 }
                 Err(error) => {
                     self.ask_first(Segment { from, to, filter });

@@ -126,10 +126,10 @@ impl Runner {
                     self.publish(received_at);
                 }
                 self.on_success(received_at);
-                self.heads.answered().await;
+                self.heads.answered();
                 self.report_whether_heads_are_pushed();
             }
-            Err(error @ FollowError::Behind { .. }) => self.on_behind(&error).await,
+            Err(error @ FollowError::Behind { .. }) => self.on_behind(&error),
             Err(error) => self.on_failure(&error).await,
         }
     }
@@ -226,13 +226,13 @@ impl Runner {
     }
 
     /// Waits for a node that has not reached the market's block: it answers, and its heads are followed as ever.
-    async fn on_behind(&mut self, error: &FollowError) {
+    fn on_behind(&mut self, error: &FollowError) {
         self.times_behind = self.times_behind.saturating_add(1);
         if self.times_behind == TIMES_BEHIND {
             tracing::warn!(%error, "waiting for the node");
         }
         self.status.send_modify(|status| status.last_error = Some(error.to_string()));
-        self.heads.answered().await;
+        self.heads.answered();
         self.report_whether_heads_are_pushed();
     }
 
@@ -267,7 +267,9 @@ impl Runner {
                 status.phase = Phase::Disconnected;
             }
         });
-        let pause = self.backoff.next(lost);
+        // What a node that limits the rate is asked next waits for its pace already.
+        let is_paced = matches!(error, FollowError::Node(error) if error.is_rate_limit());
+        let pause = if is_paced { self.backoff.paced() } else { self.backoff.next(lost) };
         self.heads.failed();
         self.report_whether_heads_are_pushed();
         tokio::time::sleep(pause).await;
@@ -286,7 +288,7 @@ async fn new_block(heads: &mut Heads, node: &Node, tip: Option<Block>) -> HeadSi
         if is_new {
             return signal;
         }
-        heads.answered().await;
+        heads.answered();
     }
 }
 
@@ -309,6 +311,12 @@ impl Backoff {
         let pause = self.next;
         self.next = self.next.saturating_mul(2).min(self.longest);
         pause
+    }
+
+    /// Returns the pause after a failure that others pace.
+    const fn paced(&mut self) -> Duration {
+        self.lost = true;
+        self.first
     }
 
     fn reset(&mut self) {
@@ -336,5 +344,15 @@ mod tests {
         backoff.reset();
         assert_eq!(backoff.next(false), ms(100));
         assert!(!backoff.is_lost(), "a block that was replaced is no lost node");
+    }
+
+    /// The pauses of the follower added up to those of the pace: after a rate limit the market came back 16 s late.
+    #[test]
+    fn a_rate_limit_makes_no_pause_longer() {
+        let ms = Duration::from_millis;
+        let mut backoff = Backoff::new((ms(250), ms(10_000)));
+        assert_eq!([(); 9].map(|()| backoff.paced()), [ms(250); 9]);
+        assert!(backoff.is_lost());
+        assert_eq!(backoff.next(true), ms(250));
     }
 }

@@ -9,7 +9,11 @@ use alloy::{
         client::{ClientBuilder, RpcClient},
         json_rpc::{ErrorPayload, RpcError},
     },
-    transports::{TransportError, TransportErrorKind, ipc::IpcConnect, ws::WsConnect},
+    transports::{
+        TransportError, TransportErrorKind,
+        ipc::IpcConnect,
+        ws::{WebSocketConfig, WsConnect},
+    },
 };
 use futures::{StreamExt, TryStreamExt, future::BoxFuture, stream};
 use parking_lot::Mutex;
@@ -23,7 +27,7 @@ use super::{
     endpoint::{Address, Endpoint},
     gate::{Gate, Permits},
     health::CallOutcomes,
-    http::Http,
+    http::{Http, MAX_ANSWER_BYTES},
     limits::Limits,
 };
 use crate::NodeError;
@@ -329,8 +333,12 @@ impl Connection {
         match self.endpoint.address() {
             Address::Http(url) => Ok(RpcClient::new(Http::new(url.clone()), false)),
             Address::Ws(url) => {
+                // Some nodes send an answer in one frame, whose limit is smaller by default.
+                let most = Some(MAX_ANSWER_BYTES);
+                let config = WebSocketConfig::default().max_message_size(most).max_frame_size(most);
                 // One attempt: the follower decides when the next one is due.
-                let ws = WsConnect::new(url.as_str()).with_max_retries(1).with_retry_interval(Duration::ZERO);
+                let ws = WsConnect::new(url.as_str()).with_config(config).with_max_retries(1);
+                let ws = ws.with_retry_interval(Duration::ZERO);
                 ClientBuilder::default().ws(ws).await
             }
             Address::Ipc(path) => ClientBuilder::default().ipc(IpcConnect::new(path.clone())).await,

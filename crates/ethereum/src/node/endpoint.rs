@@ -6,6 +6,9 @@ use alloy::transports::http::reqwest::Url;
 
 use crate::NodeError;
 
+/// Most characters of a node's text that are kept.
+const MOST_CHARS: usize = 300;
+
 /// The address of a node. `Display` and `Debug` show only scheme and host: paths, queries and user names contain API
 /// keys.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,7 +37,8 @@ impl Endpoint {
     pub fn parse(text: &str) -> Result<Self, NodeError> {
         let text = text.trim();
         if let Some(path) = ipc_path(text) {
-            let shown = format!("ipc socket {}", path.display());
+            let file = path.file_name().unwrap_or_default();
+            let shown = format!("ipc socket {}", file.display());
             return Ok(Self { shown, host: "ipc".into(), address: Address::Ipc(path) });
         }
         let url = Url::parse(text).map_err(|e| bad("the given text", &e.to_string()))?;
@@ -67,8 +71,9 @@ impl Endpoint {
 
     /// Removes possible secrets of this address from a text, and shortens it.
     pub(crate) fn scrub(&self, text: &str) -> String {
-        let mut text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
-        let (Address::Http(url) | Address::Ws(url)) = &self.address else { return text };
+        let (Address::Http(url) | Address::Ws(url)) = &self.address else { return shorten(text) };
+        // Not of the shortened text: a secret that it cuts would not be found.
+        let mut text = text.to_owned();
         for whole in [url.as_str(), url.as_str().trim_end_matches('/')] {
             text = text.replace(whole, &self.shown);
         }
@@ -77,7 +82,7 @@ impl Endpoint {
         for secret in parts.into_iter().chain(path).filter(|part| part.len() >= 6) {
             text = text.replace(secret, "…");
         }
-        text
+        shorten(&text)
     }
 }
 
@@ -91,6 +96,11 @@ impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Endpoint({})", self.shown)
     }
+}
+
+/// Returns the beginning of a text that a node may have written, without control characters.
+pub(super) fn shorten(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_CHARS).collect()
 }
 
 fn ipc_path(text: &str) -> Option<PathBuf> {
@@ -120,6 +130,22 @@ mod tests {
         for leak in ["hunter22", "0123456789abcdef", "topsecret"] {
             assert!(!scrubbed.contains(leak), "{scrubbed}");
         }
+    }
+
+    /// The first characters of a key were shown where a text was cut within it.
+    #[test]
+    fn a_text_that_is_cut_within_a_secret_shows_nothing_of_it() {
+        let endpoint = Endpoint::parse("https://node.example/v3/0123456789abcdef").unwrap();
+        for before in MOST_CHARS - 40..MOST_CHARS {
+            let text = format!("{} https://node.example/v3/0123456789abcdef", "x".repeat(before));
+            let scrubbed = endpoint.scrub(&text);
+            assert!(!scrubbed.contains("0123") && scrubbed.chars().count() <= MOST_CHARS, "{scrubbed}");
+        }
+    }
+
+    #[test]
+    fn an_ipc_socket_is_shown_without_its_directory() {
+        assert_eq!(Endpoint::parse("/home/somebody/geth.ipc").unwrap().to_string(), "ipc socket geth.ipc");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use alloy::{
 };
 
 /// Largest answer that is read, in bytes.
-const MAX_ANSWER_BYTES: usize = 256 << 20;
+pub(super) const MAX_ANSWER_BYTES: usize = 256 << 20;
 
 /// Sends packets to one URL.
 #[derive(Clone)]

@@ -57,6 +57,28 @@ impl Node {
         self.ask(Class::Heavy, |member| self.logs_of(member, blocks, filter, fees)).await
     }
 
+    /// Returns the logs of blocks, each by its hash, without the checks of [`Node::blocks_logs`]: to compare them with
+    /// those of ranges.
+    pub(crate) async fn logs_alone(
+        &self,
+        blocks: &[Block],
+        filter: &LogFilter,
+    ) -> Result<Vec<Vec<PlacedLog>>, NodeError> {
+        let request = |block: &Block| Request { method: LOGS, params: filter.at(block.hash) };
+        let requests: Vec<Request> = blocks.iter().map(request).collect();
+        let requests = requests.as_slice();
+        self.ask(Class::Heavy, |member| async move {
+            let answers = member.connection.batch(requests).await?.into_iter();
+            let logs = answers.zip(blocks).map(|(raw, block)| {
+                let logs = place_logs(LOGS, parse::<Vec<RpcLog>>(LOGS, &raw?)?)?;
+                check_block(LOGS, block, &logs)?;
+                Ok(logs)
+            });
+            logs.collect()
+        })
+        .await
+    }
+
     /// Reads the logs of blocks from one node: from its logs, or from receipts if it gives logs only of named
     /// contracts.
     async fn logs_of(

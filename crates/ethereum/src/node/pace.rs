@@ -36,7 +36,7 @@ const QUIET: (Duration, f64) = (Duration::from_secs(10), 0.25);
 const UNLIMITED: f64 = 1_000.0;
 
 /// First and longest pause after refusals in a row that state no pause.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
+const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(3));
 
 /// Longest pause that a node can ask for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -235,6 +235,34 @@ mod tests {
         let mut provider = Provider { rate: 10_000.0, level: 10_000.0, at: now };
         run(&mut pace, &mut provider, Urgency::Block, 35, &mut now);
         assert!(pace.rate().is_none_or(|rate| rate > 50.0), "{:?}", pace.rate());
+    }
+
+    #[test]
+    fn after_a_minute_of_refusals_the_calls_of_some_blocks_take_eight_seconds() {
+        let (start, mut pace) = (Instant::now(), Pace::new(Instant::now()));
+        let (mut now, mut last) = (start, start);
+        while last < start + Duration::from_secs(60) {
+            match pace.take(1, Urgency::Block, now) {
+                Err(wait) => now += wait,
+                Ok(()) => {
+                    // A JSON-RPC error says nothing of a pause.
+                    pace.refused(now, None, now + MS);
+                    (last, now) = (now, now + MS);
+                }
+            }
+        }
+        let mut answered = 0;
+        while answered < 25 {
+            match pace.take(1, Urgency::Block, now) {
+                Err(wait) => now += wait,
+                Ok(()) => {
+                    now += MS;
+                    pace.answered(1, now);
+                    answered += 1;
+                }
+            }
+        }
+        assert!(now - last < Duration::from_secs(8), "{:?}", now - last);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use alloy::pubsub::RawSubscription;
 use braid_primitives::{B256, Block};
 use futures::future::join_all;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::{
     connect::Node,
@@ -116,12 +117,15 @@ impl Node {
             if !member.connection.endpoint().can_subscribe() {
                 continue;
             }
+            let asked_at = Instant::now();
             let subscribed = async {
                 member.prove().await?;
                 member.connection.subscribe_heads().await
             };
             match subscribed.await {
                 Ok(raw) => {
+                    // A node that failed before answers again.
+                    member.update(|health| health.answered(Class::Quick, asked_at.elapsed()));
                     let all = &self.inner.fleet.members;
                     let member = all.iter().position(|other| std::ptr::eq(other, member)).unwrap_or_default();
                     return Ok(HeadStream { raw, member });

@@ -8,6 +8,7 @@ use braid_primitives::{Address, B256, Block};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json, value::RawValue};
 
+use super::endpoint::shorten;
 use crate::NodeError;
 
 /// A block header of `eth_getBlockBy…` and `newHeads`.
@@ -119,9 +120,10 @@ pub(super) fn check_block(method: &'static str, block: &Block, logs: &[PlacedLog
     Ok(())
 }
 
-/// Reads the result of a request.
+/// Reads the result of a request. The reason of a failure may quote the result, so it is shortened.
 pub(super) fn parse<T: DeserializeOwned>(method: &'static str, raw: &RawValue) -> Result<T, NodeError> {
-    serde_json::from_str(raw.get()).map_err(|error| NodeError::Malformed { method, why: error.to_string() })
+    let malformed = |error: serde_json::Error| NodeError::Malformed { method, why: shorten(&error.to_string()) };
+    serde_json::from_str(raw.get()).map_err(malformed)
 }
 
 #[cfg(test)]
@@ -144,6 +146,13 @@ mod tests {
         let placed = place_logs("eth_getLogs", logs).unwrap();
         let places: Vec<_> = placed.iter().map(|l| (l.block_number, l.index)).collect();
         assert_eq!(places, [(1, 2), (1, 5), (2, 0)], "ordered, without removed and repeated logs");
+    }
+
+    #[test]
+    fn an_error_does_not_repeat_a_long_answer() {
+        let answer = RawValue::from_string(format!("\"{}\"", "7".repeat(1 << 20))).unwrap();
+        let error = parse::<Vec<RpcLog>>("eth_getLogs", &answer).unwrap_err();
+        assert!(error.to_string().len() < 500, "{} characters", error.to_string().len());
     }
 
     #[test]

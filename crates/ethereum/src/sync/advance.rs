@@ -26,6 +26,12 @@ const FILLING: usize = 20_000;
 /// Blocks after which pools that could not be read are read again: about six hours.
 const UNREAD_AGAIN_BLOCKS: u64 = 1_800;
 
+/// Most pools that are polled every block. Anybody can make such pools, so those beyond are polled in turn.
+const POLLED_EVERY_BLOCK: usize = 4_096;
+
+/// Pools beyond those that are polled at one block.
+const POLLED_IN_TURN: usize = 256;
+
 /// Blocks whose logs are asked for in one message when catching up.
 pub(super) const BLOCKS_PER_MESSAGE: usize = 16;
 
@@ -58,7 +64,8 @@ impl Synchronizer {
         change.grown.iter().for_each(|keeper| self.known.lists.set_due(*keeper));
         let listed = self.read_lists(change.grown, block.number, block.hash).await?;
         let mut read: BTreeSet<PoolKey> = change.stale;
-        let mut polled: BTreeSet<PoolKey> = polled(&base).filter(|pool| !read.contains(pool)).collect();
+        let all: Vec<PoolKey> = polled(&base).collect();
+        let mut polled: BTreeSet<PoolKey> = polled_at(&all, block.number).filter(|pool| !read.contains(pool)).collect();
         let mut changed = change.changed;
         read.extend(&polled);
         // A pool that logs changed is read whole, since a partial read would start from its state before them.
@@ -93,9 +100,9 @@ impl Synchronizer {
 
     /// Returns whether a pool is excluded, and a block's logs do not show that it stays excluded for the same reason.
     fn may_be_wanted(&self, pool: PoolKey, logs: &[PlacedLog]) -> bool {
-        let Some((reason, known)) = self.known.reason(pool).zip(self.known.get(pool)) else { return false };
+        let Some((excluded_as, known)) = self.known.exclusion(pool).zip(self.known.get(pool)) else { return false };
         let own = logs.iter().rev().map(|placed| &placed.log).filter(|log| log.address == pool.contract);
-        pool.id.is_some() || !self.config.rules.still_refuse(known, reason, own)
+        pool.id.is_some() || !self.config.rules.still_refuse(known, excluded_as, own)
     }
 
     /// Reads on in a list that is due.
@@ -141,8 +148,43 @@ fn next_between_blocks(read: usize, took: Duration, longest: Duration) -> usize 
     next.clamp(POOLS_WITH_A_BLOCK, MOST_BETWEEN_BLOCKS)
 }
 
+/// Returns which of the pools that are polled to read at a block.
+fn polled_at(all: &[PoolKey], number: u64) -> impl Iterator<Item = PoolKey> {
+    let (always, others) = all.split_at(all.len().min(POLLED_EVERY_BLOCK));
+    let turns = others.len().div_ceil(POLLED_IN_TURN).max(1) as u64;
+    let turn = usize::try_from(number % turns).unwrap_or_default();
+    always.iter().chain(others.chunks(POLLED_IN_TURN).nth(turn).unwrap_or_default()).copied()
+}
+
 /// Returns the pools that are polled every block.
 pub(super) fn polled(market: &Market) -> impl Iterator<Item = PoolKey> + '_ {
     let pools = market.dependent_pools().map(|(_, pool)| pool);
     pools.filter(|pool| pool.product.reads_each_block(&pool.state)).map(|pool| pool.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::Address;
+
+    use super::*;
+
+    fn keys(count: usize) -> Vec<PoolKey> {
+        (0..count).map(|index| Address::left_padding_from(&index.to_be_bytes()).into()).collect()
+    }
+
+    /// Anybody can make pools that are polled every block, and could make the market late.
+    #[test]
+    fn polls_of_a_block_are_bounded_and_none_is_left_out_for_good() {
+        let few = keys(300);
+        assert!(polled_at(&few, 7).eq(few.iter().copied()));
+        let many = keys(POLLED_EVERY_BLOCK + 3 * POLLED_IN_TURN + 1);
+        let mut seen = BTreeSet::new();
+        for number in 100..104 {
+            let at_once: Vec<PoolKey> = polled_at(&many, number).collect();
+            assert!(at_once.len() <= POLLED_EVERY_BLOCK + POLLED_IN_TURN);
+            assert!(at_once.starts_with(&many[..POLLED_EVERY_BLOCK]));
+            seen.extend(at_once);
+        }
+        assert_eq!(seen.len(), many.len());
+    }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::{sync::mpsc, task::JoinHandle};
 
+use super::sample::{Sample, Sampler};
 use crate::{
     DiscoveryProgress, Node, Urgency,
     scan::{Part, Scan},
@@ -13,10 +14,12 @@ use crate::{
 /// Pause of a background scan after a failure.
 const SCAN_PAUSE: Duration = Duration::from_secs(2);
 
-/// Logs of a range of a background scan, and its progress.
-pub(crate) struct Found {
-    pub(super) part: Part,
-    pub(super) progress: DiscoveryProgress,
+/// Result of a background scan.
+pub(crate) enum Found {
+    /// The logs of a range, and the progress of the scan.
+    Part(Part, DiscoveryProgress),
+    /// The search was given fewer logs of the block at this height than the block has.
+    LeftOut(u64),
 }
 
 /// A scan for pools in the background.
@@ -30,14 +33,20 @@ impl Background {
     pub(super) fn spawn(node: Node, segments: Vec<Segment>) -> Self {
         // Unbounded, so that the scan never waits with requests under way: they hold permits that the follower needs.
         let (sender, found) = mpsc::unbounded_channel();
-        let mut scan = Scan::new(&node.at_urgency(Urgency::Background), segments);
+        let node = node.at_urgency(Urgency::Background);
+        let mut scan = Scan::new(&node, segments);
+        let mut sampler = Sampler::new(&scan.progress());
         let task = tokio::spawn(async move {
             loop {
                 match scan.next().await {
                     Ok(Some(part)) => {
-                        let found = Found { part, progress: scan.progress() };
-                        if sender.send(found).is_err() {
+                        let sample = sampler.note(&part);
+                        if sender.send(Found::Part(part, scan.progress())).is_err() {
                             return;
+                        }
+                        if let Some(height) = left_out(&node, sample).await {
+                            // The receiver may be gone by now.
+                            let _ = sender.send(Found::LeftOut(height));
                         }
                     }
                     Ok(None) => return,
@@ -54,6 +63,17 @@ impl Background {
     /// Returns the next part; `None` when the scan is done.
     pub(super) async fn next(&mut self) -> Option<Found> {
         self.found.recv().await
+    }
+}
+
+/// Compares a search with some blocks read alone. A node that does not answer contradicts nothing.
+async fn left_out(node: &Node, sample: Option<Sample>) -> Option<u64> {
+    match sample?.left_out(node).await {
+        Ok(height) => height,
+        Err(error) => {
+            tracing::debug!(%error, "the search for pools cannot be compared with single blocks");
+            None
+        }
     }
 }
 

@@ -87,8 +87,8 @@ impl Synchronizer {
         for known in &snapshot.search.known {
             if self.catalog.may_follow(known.pool.product) {
                 // A pool that another configuration excluded is tried under this one.
-                let left_out = known.left_out.clone().filter(|reason| !reason.starts_with("the configuration"));
-                self.known.insert_unproven(KnownPool { left_out, ..known.clone() });
+                let excluded = known.excluded.clone().filter(|_| !self.is_judged_anew(known));
+                self.known.insert_unproven(KnownPool { excluded, ..known.clone() });
             }
         }
         let (number, searched_to) = (snapshot.block.number, snapshot.searched_to());
@@ -188,15 +188,18 @@ impl Synchronizer {
 
     /// Adds the pools that a part of the background scan found; `None` ends the scan.
     pub(crate) fn on_found(&mut self, found: Option<Found>) {
-        let Some(Found { part, progress }) = found else {
-            self.background = None;
-            self.status.send_modify(|status| status.discovery = None);
-            tracing::info!(
-                known = self.known.len(),
-                "the search for pools is done: every block whose logs the node has was searched"
-            );
-            self.check_history();
-            return;
+        let (part, progress) = match found {
+            Some(Found::Part(part, progress)) => (part, progress),
+            Some(Found::LeftOut(height)) => return self.distrust_search(height),
+            None => {
+                self.background = None;
+                self.status.send_modify(|status| status.discovery = None);
+                tracing::info!(
+                    known = self.known.len(),
+                    "the search for pools is done: every block whose logs the node has was searched"
+                );
+                return self.check_history();
+            }
         };
         let mut new = self.learn(&part.logs);
         self.note_pruned(&part);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use braid_primitives::{Address, B256, Bytes, PoolKey, U256};
 use braid_protocols::{Call, DecodeError, Discovered, PoolList, Product};
+use braid_store::market::{Exclusion, ExclusionKind};
 
 use super::synchronizer::Synchronizer;
 use crate::{FollowError, lists::MOST_ENTRIES};
@@ -61,7 +62,7 @@ impl Synchronizer {
                 self.known.insert(pool, height);
             }
             if let Some(reason) = reason {
-                self.known.exclude(key, reason);
+                self.known.exclude(key, Exclusion { kind: ExclusionKind::Pool, reason });
             } else if follows {
                 continue;
             }

@@ -9,11 +9,11 @@ use std::{
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, NATIVE_ETHER, PoolKey, Token, TokenId, is_native_ether};
 use braid_protocols::{DecodeError, Discovered, Pool, pool::MAX_COINS};
+use braid_store::market::{Exclusion, ExclusionKind};
 
 use super::{grow::address, synchronizer::Synchronizer};
 use crate::{
     FollowError,
-    known::NO_DECIMALS,
     metadata::read_tokens,
     proof::{Proof, announced_in, by_factories},
     rules::denied,
@@ -28,7 +28,7 @@ pub(super) struct Joined {
     tokens: Arc<Tokens>,
     pools: Vec<Pool>,
     /// Pools excluded by the rules, or because of a token.
-    refused: Vec<(PoolKey, String)>,
+    refused: Vec<(PoolKey, Exclusion)>,
     /// Pools whose answers could not be decoded.
     unread: Vec<(PoolKey, DecodeError)>,
 }
@@ -72,20 +72,20 @@ impl Synchronizer {
         base: Option<Base<'_>>,
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
-        let refuted = self.prove(keys, block_hash).await?;
+        let mut unconfirmed = self.prove(keys, block_hash).await?;
         self.name_coins(keys, block_hash).await?;
         let mut joined = Joined { tokens: Arc::clone(tokens), pools: vec![], refused: vec![], unread: vec![] };
         let mut wanted: Vec<Discovered> = Vec::with_capacity(keys.len());
         for key in keys {
             let excluded = match self.known.get(*key) {
-                Some(_) if refuted.contains(key) => {
-                    Some("the chain does not confirm what the snapshot says of it".into())
-                }
-                Some(pool) => self.config.rules.refuse(pool).map(String::from).or_else(|| invalid_coins(pool)),
-                None => Some("it was never announced".into()),
+                Some(pool) => unconfirmed
+                    .remove(key)
+                    .or_else(|| self.config.rules.refuse(pool))
+                    .or_else(|| Some(of_pool(invalid_coins(pool)?))),
+                None => Some(of_pool("it was never announced".into())),
             };
             match excluded {
-                Some(reason) => joined.refused.push((*key, reason)),
+                Some(exclusion) => joined.refused.push((*key, exclusion)),
                 None => wanted.extend(self.known.get(*key).cloned()),
             }
         }
@@ -96,7 +96,7 @@ impl Synchronizer {
                 // A pool whose announcement stands for several products shows its product only now.
                 Ok((_, product)) if !self.catalog.follows(product) => joined.refused.push((pool.key, denied(product))),
                 Ok((state, product)) => match self.config.rules.refuse_state(&pool, &state) {
-                    Some(reason) => joined.refused.push((pool.key, reason.into())),
+                    Some(exclusion) => joined.refused.push((pool.key, exclusion)),
                     None => held.push((pool, state, product)),
                 },
                 Err(error) => joined.unread.push((pool.key, error)),
@@ -113,27 +113,34 @@ impl Synchronizer {
                     let coins = coins.into_iter().collect();
                     joined.pools.push(Pool { key: pool.key, product, coins, state });
                 }
-                Err(reason) => joined.refused.push((pool.key, reason)),
+                Err(exclusion) => joined.refused.push((pool.key, exclusion)),
             }
         }
         Ok(joined)
     }
 
     /// Asks the chain to confirm pools that only a snapshot contains; returns those that it does not confirm.
-    async fn prove(&mut self, keys: &BTreeSet<PoolKey>, block_hash: B256) -> Result<BTreeSet<PoolKey>, FollowError> {
+    async fn prove(
+        &mut self,
+        keys: &BTreeSet<PoolKey>,
+        block_hash: B256,
+    ) -> Result<BTreeMap<PoolKey, Exclusion>, FollowError> {
         let unproven = |key: &PoolKey| Some((self.known.get(*key)?.clone(), self.known.unproven_since(*key)?));
         let unproven: Vec<(Discovered, u64)> = keys.iter().filter_map(unproven).collect();
-        let mut refuted = BTreeSet::new();
+        let mut unconfirmed = BTreeMap::new();
         if unproven.is_empty() {
-            return Ok(refuted);
+            return Ok(unconfirmed);
         }
+        let refuted = || of_pool("the chain does not confirm what the snapshot says of it".into());
+        let unread =
+            || of_reading("no node has the logs of the block in which the snapshot says it was announced".into());
         let pools: Vec<&Discovered> = unproven.iter().map(|(pool, _)| pool).collect();
         let proofs = by_factories(&self.node, block_hash, &pools).await?;
         let mut unasked = Vec::new();
         for ((pool, announced_at), proof) in unproven.into_iter().zip(proofs) {
             match proof {
                 Proof::Refuted => {
-                    refuted.insert(pool.key);
+                    unconfirmed.insert(pool.key, refuted());
                 }
                 // Without confirmations, the announcement is looked up. A factory that is not there cannot refute the
                 // pool: a sample of announcements was looked up when the snapshot was checked.
@@ -144,19 +151,19 @@ impl Synchronizer {
         let heights: BTreeSet<u64> = unasked.iter().map(|(_, announced_at)| *announced_at).collect();
         let announced = announced_in(&self.node, &self.catalog, heights).await?;
         for (key, announced_at) in unasked {
-            let there = announced.get(&announced_at).and_then(Option::as_ref);
-            match there.and_then(|pools| pools.iter().find(|pool| pool.key == key)) {
-                Some(pool) => self.known.prove(pool.clone()),
-                None => {
-                    refuted.insert(key);
-                }
+            match announced.get(&announced_at).and_then(Option::as_ref) {
+                None => drop(unconfirmed.insert(key, unread())),
+                Some(pools) => match pools.iter().find(|pool| pool.key == key) {
+                    Some(pool) => self.known.prove(pool.clone()),
+                    None => drop(unconfirmed.insert(key, refuted())),
+                },
             }
         }
-        if !refuted.is_empty() {
-            let pools = refuted.len();
+        if !unconfirmed.is_empty() {
+            let pools = unconfirmed.len();
             tracing::warn!(pools, "pools of the snapshot are excluded: the chain does not confirm them");
         }
-        Ok(refuted)
+        Ok(unconfirmed)
     }
 
     /// Asks for coins that the announcements of these pools do not name. Without an answer the pool keeps too few
@@ -189,7 +196,7 @@ impl Synchronizer {
         changed: Vec<Pool>,
         joined: Joined,
     ) -> Result<Arc<Market>, FollowError> {
-        let dropped: Vec<PoolKey> = joined.excluded().filter(|pool| base.pool_id(*pool).is_some()).collect();
+        let mut dropped: Vec<PoolKey> = joined.excluded().filter(|pool| base.pool_id(*pool).is_some()).collect();
         let mut unread = joined.unread.iter().filter(|(pool, _)| dropped.contains(pool)).peekable();
         if let Some((_, error)) = unread.peek().copied() {
             let (number, pools) = (block.number, unread.count());
@@ -197,6 +204,7 @@ impl Synchronizer {
                 tracing::warn!(number, pools, %error, "many pools could not be read at once: they leave the market, and are read again later");
             }
         }
+        dropped.extend(replaced(base, &joined.pools));
         let trimmed = if dropped.is_empty() { None } else { Some(base.without(&dropped)) };
         let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.key));
         let read: Vec<PoolKey> = joined.pools.iter().map(|pool| pool.key).collect();
@@ -209,9 +217,9 @@ impl Synchronizer {
                 self.report_named(pool, None);
             }
         }
-        for (pool, reason) in joined.refused {
+        for (pool, exclusion) in joined.refused {
             self.pending.remove(&pool);
-            self.exclude(pool, reason);
+            self.exclude(pool, exclusion);
         }
         for (pool, error) in joined.unread {
             if self.known.is_excluded(pool) {
@@ -219,7 +227,7 @@ impl Synchronizer {
             } else {
                 self.pending.insert(pool);
             }
-            self.exclude(pool, error.to_string());
+            self.exclude(pool, of_reading(error.to_string()));
         }
         Ok(Arc::new(market))
     }
@@ -235,6 +243,25 @@ impl Synchronizer {
         self.pending.retain(|pool| self.known.get(*pool).is_some());
         self.pending.extend(self.known.missing_from(market));
     }
+}
+
+/// Returns the pools of a market that were read as pools of another product or of other coins: a market does not change
+/// them, so they leave it before they are added again.
+fn replaced(base: &Market, read: &[Pool]) -> impl Iterator<Item = PoolKey> {
+    let was = |pool: &Pool| base.pool(base.pool_id(pool.key)?);
+    let is_other =
+        move |pool: &&Pool| was(pool).is_some_and(|was| (was.product, &was.coins) != (pool.product, &pool.coins));
+    read.iter().filter(is_other).map(|pool| pool.key)
+}
+
+/// Returns the exclusion of a pool for a property that does not change.
+const fn of_pool(reason: String) -> Exclusion {
+    Exclusion { kind: ExclusionKind::Pool, reason }
+}
+
+/// Returns the exclusion of a pool that could not be read.
+const fn of_reading(reason: String) -> Exclusion {
+    Exclusion { kind: ExclusionKind::Unread, reason }
 }
 
 /// Returns why the announced coins of a pool are invalid.
@@ -255,11 +282,11 @@ fn coins_of(
     pool: &Discovered,
     tokens: &mut Arc<Tokens>,
     read: &BTreeMap<Address, Token>,
-) -> Result<Vec<TokenId>, String> {
+) -> Result<Vec<TokenId>, Exclusion> {
     let missing = |coin: &&Address| tokens.id(**coin).is_none();
     let new: Vec<Address> = pool.coins.iter().filter(missing).copied().collect();
     if let Some(coin) = new.iter().find(|coin| !read.contains_key(*coin)) {
-        return Err(format!("token {coin} {NO_DECIMALS}"));
+        return Err(of_reading(format!("token {coin} has no usable decimals")));
     }
     if !new.is_empty() {
         let table = Arc::make_mut(tokens);
@@ -268,4 +295,31 @@ fn coins_of(
         });
     }
     Ok(pool.coins.iter().filter_map(|coin| tokens.id(*coin)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_protocols::{PoolState, Product, uniswap_v2};
+
+    use super::*;
+    use crate::testing::block;
+
+    /// A pool that was read as another product made every block fail for ever.
+    #[test]
+    fn a_pool_of_another_product_takes_the_place_of_the_one_before() {
+        let pool = |byte: u8, product| Pool {
+            key: Address::repeat_byte(byte).into(),
+            product,
+            coins: [Tokens::ETHER, Tokens::WETH].into_iter().collect(),
+            state: PoolState::UniswapV2(uniswap_v2::State { reserve0: 1, reserve1: 1, fee_bps: 30 }),
+        };
+        let pools = [pool(1, Product::UniswapV2), pool(2, Product::UniswapV2)];
+        let base = Market::new(block(1), Arc::default(), pools.clone()).unwrap();
+        let read = [pools[0].clone(), pool(2, Product::SushiswapV2), pool(3, Product::UniswapV2)];
+        assert!(base.next(block(2), Arc::default(), read.clone()).is_err());
+        let gone: Vec<PoolKey> = replaced(&base, &read).collect();
+        assert_eq!(gone, [read[1].key]);
+        let next = base.without(&gone).next(block(2), Arc::default(), read).unwrap();
+        assert_eq!(next.pools().len(), 3);
+    }
 }

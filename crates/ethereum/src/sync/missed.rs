@@ -10,7 +10,7 @@ use std::{
 use braid_market::Market;
 use braid_primitives::{Block, PoolKey};
 
-use super::{advance::BLOCKS_PER_MESSAGE, synchronizer::Synchronizer};
+use super::{advance::BLOCKS_PER_MESSAGE, sample::spread, synchronizer::Synchronizer};
 use crate::{FollowError, NodeError, apply::Listeners, node::PlacedLog};
 
 /// Newest blocks that are read alone.
@@ -116,6 +116,16 @@ impl Synchronizer {
         Ok(true)
     }
 
+    /// Reports that a node left out logs of a block in a search for pools.
+    pub(super) fn distrust_search(&self, height: u64) {
+        tracing::warn!(
+            height,
+            "the node left out logs of ranges of blocks in the search for pools: pools announced in them are not in the \
+             market. Search again in an empty data directory with another node"
+        );
+        self.report_history_from(height.saturating_add(1));
+    }
+
     /// Reports that a node leaves out logs of ranges; returns the first block to read alone.
     pub(super) fn distrust_ranges(&self, range: &Range<u64>, everything: bool) -> u64 {
         let (from, to) = (range.start, range.end.saturating_sub(1));
@@ -131,27 +141,5 @@ impl Synchronizer {
         }
         tracing::warn!(from, to, "the node leaves out logs of ranges of blocks: the blocks are read one by one");
         range.start
-    }
-}
-
-/// Returns at most so many items, at equal distances.
-fn spread(all: &[u64], most: usize) -> Vec<u64> {
-    let step = all.len().div_ceil(most).max(1);
-    // Of each stretch its middle, so that a hole as long as two of them has one.
-    all.iter().copied().skip(step / 2).step_by(step).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sample_is_spread_over_all_blocks() {
-        let blocks: Vec<u64> = (0..1_000).collect();
-        let sample = spread(&blocks, 32);
-        assert!(sample.len() <= 32 && sample.len() >= 28, "{}", sample.len());
-        assert!(sample.is_sorted_by(|a, b| b - a <= 32) && sample[0] < 32 && sample[sample.len() - 1] >= 968);
-        assert_eq!(spread(&blocks[..3], 32), [0, 1, 2]);
-        assert!(spread(&[], 32).is_empty());
     }
 }

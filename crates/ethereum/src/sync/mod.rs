@@ -11,6 +11,7 @@ mod missed;
 mod named;
 mod reorganise;
 mod resume;
+mod sample;
 mod synchronizer;
 
 pub(crate) use background::Found;

@@ -3,7 +3,7 @@
 use braid_market::Market;
 use braid_primitives::PoolKey;
 use braid_protocols::{Discovered, Pool, Product};
-use braid_store::market::KnownPool;
+use braid_store::market::{Exclusion, KnownPool};
 
 use super::synchronizer::Synchronizer;
 
@@ -75,9 +75,9 @@ impl Synchronizer {
     }
 
     /// Excludes a pool from the market.
-    pub(super) fn exclude(&mut self, pool: PoolKey, reason: String) {
-        if self.known.exclude(pool, reason.clone()) {
-            self.report_named(pool, Some(&reason));
+    pub(super) fn exclude(&mut self, pool: PoolKey, exclusion: Exclusion) {
+        if self.known.exclude(pool, exclusion.clone()) {
+            self.report_named(pool, Some(&exclusion.reason));
         }
     }
 

@@ -144,6 +144,8 @@ impl Synchronizer {
     /// searches the new ones, and reads every state that may differ.
     pub(super) async fn restart(&mut self, head: Block) -> Result<(), FollowError> {
         self.node.check_chain().await?;
+        // A height that no node has would be searched for ever.
+        self.check_canonical(&head).await?;
         let Some(common) = self.common_anchor(head.number).await? else {
             tracing::warn!(number = head.number, "the node has another block at every known height: starting over");
             self.copy_stored_market().await;
@@ -180,6 +182,8 @@ impl Synchronizer {
         head: &Block,
         mut touched: BTreeSet<PoolKey>,
     ) -> Result<(), FollowError> {
+        // A height that no node has would be searched for ever.
+        self.check_canonical(head).await?;
         tracing::info!(from, to = head.number, "catching up with many blocks at once");
         let started = Instant::now();
         self.status.send_modify(|status| {

@@ -5,10 +5,13 @@ use std::{collections::BTreeSet, sync::Arc};
 use braid_market::Market;
 use braid_primitives::{Address, PoolKey};
 use braid_protocols::{Discovered, Pool, Product};
-use braid_store::{MarketStore, market::Saved};
+use braid_store::{
+    MarketStore,
+    market::{ExclusionKind, KnownPool, Saved},
+};
 
 use super::{background::Background, journal::Journal, synchronizer::Synchronizer};
-use crate::{lists::Lists, rules::denied, spans::Spans};
+use crate::{lists::Lists, spans::Spans};
 
 impl Synchronizer {
     /// Stores every later market, and starts from the content of the store. Nothing of it is published before the node
@@ -27,18 +30,19 @@ impl Synchronizer {
             let found = saved.market.pools().iter().filter(|pool| self.is_found(pool));
             unnamed.extend(found.map(|pool| pool.key));
         }
+        let refused = saved.known.iter().filter(|known| self.config.rules.refuse(&known.pool).is_some());
+        let refused: BTreeSet<PoolKey> = refused.map(|known| known.pool.key).collect();
         let dropped = |pool: &&Arc<Pool>| {
             let is_followed = self.catalog.follows(pool.product) && !has_refused_coin(&saved.market, pool);
-            !is_followed || unnamed.contains(&pool.key)
+            !is_followed || unnamed.contains(&pool.key) || refused.contains(&pool.key)
         };
         let dropped: Vec<PoolKey> = saved.market.pools().iter().filter(dropped).map(|pool| pool.key).collect();
         let market = if dropped.is_empty() { saved.market } else { Arc::new(saved.market.without(&dropped)) };
         let block = *market.block();
         for mut pool in saved.known {
-            // Its product was denied then, and is followed now.
-            let is_followed =
-                |reason: &String| Product::ALL.iter().any(|p| self.catalog.follows(*p) && *reason == denied(*p));
-            pool.left_out = pool.left_out.filter(|reason| !is_followed(reason));
+            let is_judged_anew = self.is_judged_anew(&pool);
+            let excluded = pool.excluded.filter(|_| !is_judged_anew);
+            pool.excluded = self.config.rules.refuse(&pool.pool).or(excluded);
             let (key, follows) = (pool.pool.key, self.catalog.may_follow(pool.pool.product));
             self.known.restore(pool);
             if !follows || unnamed.contains(&key) {
@@ -49,8 +53,9 @@ impl Synchronizer {
         self.learn_named_vaults();
         self.spans = Spans::new(&self.catalog, self.config.start_block, block.number, &saved.sources);
         self.known.lists = Lists::new(self.catalog.lists().map(|(_, list)| list.keeper()), &saved.lists);
-        for entry in &saved.journal {
-            self.history.remember(entry.number, entry.hash);
+        let blocks = saved.journal.iter().map(|entry| (entry.number, entry.hash));
+        for (number, hash) in saved.anchors.iter().copied().chain(blocks) {
+            self.history.remember(number, hash);
         }
         self.pending = self.known.missing_from(&market).collect();
         self.await_unread();
@@ -65,6 +70,16 @@ impl Synchronizer {
             self.background = Some(Background::spawn(self.node.clone(), self.spans.segments()));
         } else {
             self.check_history();
+        }
+    }
+
+    /// Returns whether the configuration of this run decides about a pool that another run excluded.
+    pub(super) fn is_judged_anew(&self, known: &KnownPool) -> bool {
+        match known.excluded.as_ref().map(|exclusion| exclusion.kind) {
+            Some(ExclusionKind::Configuration) => true,
+            Some(ExclusionKind::Product(product)) => self.catalog.follows(product),
+            Some(ExclusionKind::Floor) => self.config.rules.allow_pools.contains(&known.pool.key),
+            Some(ExclusionKind::Unread | ExclusionKind::Pool) | None => false,
         }
     }
 

@@ -78,6 +78,7 @@ impl Synchronizer {
             known: self.known.take_unsaved(),
             sources: self.spans.all(),
             lists: self.known.lists.all(),
+            anchors: self.history.deep_anchors(),
             rolled_back_to: self.rolled_back_to.take(),
         });
         let (stored_block, healthy) = (store.stored_block(), store.is_healthy());

@@ -127,6 +127,20 @@ async fn of_nodes_at_one_address_one_may_be_a_block_behind_another() {
     stop(follower, &store).await;
 }
 
+/// Hashes older than the stored journal were not stored: a reorganisation that deep made a start begin from nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reorganisation_deeper_than_the_stored_journal_leaves_what_is_older() {
+    let node = StandIn::with(Rules::default()).await;
+    let dir = tempfile::tempdir().unwrap();
+    stored(dir.path(), &node).await;
+    node.set(Rules { replaced_from: Some(HEAD - 900), ..Rules::default() });
+    let (mut follower, store) = start(dir.path(), &[&node]).await;
+    head_when(&mut follower, |head| head.block().number == HEAD).await;
+    assert_eq!(has_every_pool(&mut follower).await.reorganisations, 1);
+    assert!(!dir.path().join("market.redb.replaced").exists(), "the market was started over");
+    stop(follower, &store).await;
+}
+
 /// Blocks that were really replaced are replaced, and the rest of the market is kept, although the newest of the known
 /// heights is unknown to the node that answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

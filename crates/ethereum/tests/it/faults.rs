@@ -120,7 +120,7 @@ async fn a_chain_that_is_replaced_while_its_first_market_is_read() {
     // Every answer is delayed a little, so that the blocks are replaced between two of them.
     let proxy = Proxy::before(chain.http_url()).await;
     proxy.set(Fault::Slow(5));
-    for depth in [1, 2, 7, 31, 64] {
+    for depth in depths().iter().copied() {
         chain.mine(depth).await.unwrap();
         acts.several(&market, 3).await;
         let mut follower = patient(&proxy).await;

@@ -131,6 +131,7 @@ async fn a_block_costs_three_calls_and_one_batched_read_whatever_the_market_hold
     let config = FollowerConfig { silence: std::time::Duration::from_secs(600), ..quick() };
     let mut follower = Follower::spawn(node.clone(), config);
     at_head(&mut follower, &chain).await;
+    status_when(&mut follower, |status| status.heads_pushed).await;
     chain.mine(1).await.unwrap();
     let market = at_head(&mut follower, &chain).await;
     let before = node.traffic();

@@ -19,6 +19,7 @@ sol! {
     function shiftRange(uint256 upper, uint256 lower, uint256 duration) external;
     function deposit(uint256 assets, address receiver) external returns (uint256);
     function redeem(uint256 shares, address receiver, address owner) external returns (uint256);
+    function transfer(address to, uint256 value) external returns (bool);
     function updateRates() external returns (uint256 tokenPrice, uint256 layerPrice);
 }
 
@@ -114,6 +115,20 @@ async fn what_moves_at_fluid_and_in_a_vault_v2_is_in_the_market_of_its_block() {
     assert_eq!(follower.status.borrow().left_out, 0);
 }
 
+/// A gift to a vault causes no log of the vault. The market kept the state before it until the next trade.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gift_to_a_vault_v2_is_in_the_market_of_its_block() {
+    let chain = funded().await;
+    let mut follower = follow(&chain.ws_url()).await;
+    let key = at::VAULT_V2_USDC.into();
+    let market = at_head(&mut follower, &chain).await;
+    let before = content(&market)[&key].clone();
+    let usdc = tokens::by_symbol("USDC");
+    act(&chain, usdc.address, &transferCall { to: at::VAULT_V2_USDC, value: usdc.units(1) }, U256::ZERO).await;
+    let market = assert_faithful(&mut follower, &chain).await;
+    assert_ne!(content(&market)[&key], before);
+}
+
 /// The words of all pools that a change concerns must be read together.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_block_in_which_fluid_moved_costs_one_read_more() {
@@ -122,6 +137,7 @@ async fn a_block_in_which_fluid_moved_costs_one_read_more() {
     let config = FollowerConfig { silence: Duration::from_secs(600), ..quick() };
     let mut follower = Follower::spawn(node.clone(), config);
     let market = at_head(&mut follower, &chain).await;
+    status_when(&mut follower, |status| status.heads_pushed).await;
     let of_fluid = |state: &PoolState| matches!(state, PoolState::FluidDexT1(_) | PoolState::FluidFToken(_));
     assert_eq!(market.pools().iter().filter(|pool| of_fluid(&pool.state)).count(), 6);
     let mut calls = Vec::new();

@@ -4,12 +4,12 @@
 use alloy::{
     primitives::{Address, Bytes, U256, bytes, hex},
     sol,
-    sol_types::SolEvent,
+    sol_types::{SolCall, SolEvent},
 };
 use braid_devnet::{Devnet, accounts::MAKER, addresses as at, rpc::Tx, tokens};
 use braid_ethereum::{Follower, FollowerHandle, Node};
 use braid_market::Market;
-use braid_protocols::{Pool, Product};
+use braid_protocols::{DecodeError, Discovered, Pool, Product, ReadProgress};
 use braid_store::{
     MarketStore,
     market::{Found, MARKET_FILE},
@@ -33,6 +33,7 @@ sol! {
     function approve(address spender, uint256 value) external;
     function add_liquidity(uint256[2] amounts, uint256 least) external payable;
     function get_dy(int128 i, int128 j, uint256 dx) external view returns (uint256);
+    interface Crypto { function get_dy(uint256 i, uint256 j, uint256 dx) external view returns (uint256); }
     event PlainPoolDeployed(address[4] coins, uint256 A, uint256 fee, address deployer);
 }
 
@@ -142,6 +143,39 @@ async fn a_listed_pool_that_pays_something_else_than_its_implementation_is_left_
     let market = assert_faithful(&mut follower, &chain).await;
     assert!(pool(&market, made).is_none());
     assert_eq!(follower.status.borrow().left_out, 1);
+}
+
+/// Reads a pool whose views of its output differ from what it pays by some atomic units.
+async fn read_with(chain: &Devnet, pool: &Discovered, apart: u64) -> Result<(), DecodeError> {
+    let mut reader = pool.product.reader(pool);
+    let mut progress = reader.start();
+    while let ReadProgress::Calls(calls) = progress {
+        let mut answers = Vec::new();
+        for call in calls {
+            let asked = json!([{ "to": call.to, "data": call.data }, "latest"]);
+            let answer: Option<Bytes> = chain.rpc().get("eth_call", asked).await.ok();
+            let is_view = call.data.starts_with(&Crypto::get_dyCall::SELECTOR);
+            let changed = |answer: Bytes| (U256::from_be_slice(&answer) + U256::from(apart)).to_be_bytes_vec().into();
+            answers.push(if is_view { answer.map(changed) } else { answer });
+        }
+        progress = reader.feed(&answers)?;
+    }
+    Ok(())
+}
+
+/// The version that an announced pool tells was the only proof of its rules.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_announced_pool_that_shows_another_output_than_its_version_pays_is_left_out() {
+    let chain = chain().await;
+    for (address, product, coins) in [
+        (at::CURVE_WETH_INV, Product::CurveTwocryptoNg, &["WETH", "INV"][..]),
+        (at::CURVE_TRICRYPTO_USDC, Product::CurveTricryptoNg, &["USDC", "WBTC", "WETH"]),
+    ] {
+        let coins = coins.iter().map(|symbol| tokens::by_symbol(symbol).address).collect();
+        let pool = Discovered { key: address.into(), product, coins, fee_pips: 0, tick_spacing: 0 };
+        assert_eq!(read_with(&chain, &pool, 0).await, Ok(()));
+        assert!(matches!(read_with(&chain, &pool, 1).await, Err(DecodeError::State { .. })), "{product:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,8 @@
 //! Tests of several nodes used as one: each fails, lags, contradicts the others or omits data in turn, and the market
 //! stays equal to the chain.
 
-use braid_devnet::tokens;
+use alloy::primitives::{Address, B256, Bytes, U256, bytes};
+use braid_devnet::{accounts::TAKER, rpc::Tx, tokens};
 use braid_ethereum::{Follower, FollowerConfig, LogFilter, Node, NodeConfig, NodeError, Phase};
 use braid_primitives::WETH;
 use tokio::time::Duration;
@@ -228,4 +229,39 @@ async fn without_its_websocket_a_follower_polls_another_node_until_heads_are_pus
         wire.close(false);
     }
     status_when(&mut follower, |status| status.heads_pushed).await;
+}
+
+/// A follower waited for the answer to its subscription, however long that took, and applied no block meanwhile.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_websocket_that_does_not_answer_does_not_hold_up_the_blocks_of_another_node() {
+    let chain = chain().await;
+    let wire = Wire::to(chain.port()).await;
+    let urls = [chain.http_url(), format!("ws://127.0.0.1:{}", wire.port)];
+    let config = NodeConfig { timeout: PATIENCE * 2, check_every: PATIENCE * 2, attempts: 1, ..NodeConfig::default() };
+    let node = Node::connect_all(&urls, config).await.unwrap();
+    wire.hang();
+    wire.cut();
+    let mut follower = Follower::spawn(node, quick());
+    let market = at_head(&mut follower, &chain).await;
+    Acts::on(&chain, 56).several(&market, 3).await;
+    assert_faithful(&mut follower, &chain).await;
+}
+
+/// An answer of more than 16 MiB in one frame broke the connection, so that the same was asked again for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_answer_over_a_websocket_is_read() {
+    let chain = chain().await;
+    let emitter = Address::repeat_byte(0x61);
+    // log1(0, 1 MiB, 7)
+    chain.set_code(emitter, &bytes!("6007621000005fa1")).await.unwrap();
+    let first = chain.rpc().block_number().await.unwrap() + 1;
+    for _ in 0..9 {
+        let tx =
+            Tx { from: TAKER, to: emitter, data: Bytes::new(), value_wei: U256::ZERO, gas_units: Some(14_000_000) };
+        chain.send(&tx).await.unwrap();
+    }
+    let node = Node::connect(&chain.ws_url()).await.unwrap();
+    let filter = LogFilter { emitters: vec![emitter], topics: vec![B256::with_last_byte(7)] };
+    let logs = node.logs_between(first, first + 8, &filter).await.unwrap();
+    assert_eq!(logs.iter().map(|log| log.log.data.data.len()).collect::<Vec<_>>(), [1 << 20; 9]);
 }

@@ -48,7 +48,7 @@ async fn a_limit_of_ranges_is_learnt_from_few_refusals_whatever_they_say() {
             let message: &'static str = message.replace("{most}", &most.to_string()).leak();
             let node = StandIn::with(Rules { blocks: Some((most, message)), ..Rules::default() }).await;
             let client = Node::connect(&node.url).await.unwrap();
-            let from = HEAD - most * 300;
+            let from = HEAD - most * 100;
             for _ in 0..2 {
                 // A second search of the same node begins with the limits that the first one learnt.
                 let found = client.logs_between(from, HEAD, &of_pairs()).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_limit_of_ranges_is_learnt_from_few_refusals_whatever_they_say() {
             }
             let asked = node.asked();
             assert!(asked.refused <= 24, "{most}: {message}: {} refusals", asked.refused);
-            assert!(asked.calls["eth_getLogs"] <= 780, "{most}: {message}: {asked:?}");
+            assert!(asked.calls["eth_getLogs"] <= 380, "{most}: {message}: {asked:?}");
             assert_eq!(faults(&client), ["ok"], "a limit is no fault");
         }
     }
@@ -114,7 +114,7 @@ async fn several_ranges_are_under_way_at_once_and_nothing_is_lost() {
     assert_eq!(status.history_from, None);
     let asked = node.asked();
     assert!(asked.at_once >= 3, "{asked:?}");
-    assert!(asked.calls["eth_getLogs"] <= 115, "{asked:?}");
+    assert!(asked.ranges <= 115 && asked.calls["eth_getLogs"] <= 123, "{asked:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -139,6 +139,32 @@ async fn history_that_a_node_has_pruned_is_noticed_whether_it_says_so_or_not() {
     let client = Node::connect(&whole.url).await.unwrap();
     let mut follower = search(&client, quick()).await;
     assert_eq!(searched(&mut follower, announced_from(0)).await.history_from, None);
+}
+
+/// Ranges of a first search whose logs a node leaves out were believed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_leaves_out_logs_in_a_first_search_is_noticed() {
+    let (first, last) = (HEAD - 400, HEAD - 300);
+    for left_out in [None, Some((first, last))] {
+        let rules = Rules { crowded_from: Some(HEAD - 600), left_out, ..Rules::default() };
+        let node = StandIn::with(rules).await;
+        let client = Node::connect(&node.url).await.unwrap();
+        let config = FollowerConfig {
+            start_block: Some(HEAD - 600),
+            largest_pools_first: false,
+            scan_before_serving_blocks: 0,
+            ..quick()
+        };
+        let mut follower = search(&client, config).await;
+        let status = match left_out {
+            None => searched(&mut follower, 600).await,
+            Some(_) => status_when(&mut follower, |status| status.history_from.is_some()).await,
+        };
+        let is_noticed = status.history_from.is_some_and(|from| (first + 1..=last + 1).contains(&from));
+        assert_eq!(is_noticed, left_out.is_some(), "{status:?}");
+        let headers = node.asked().calls["eth_getBlockByNumber"];
+        assert!(headers < 100, "{headers} headers");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

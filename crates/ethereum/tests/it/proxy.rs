@@ -50,6 +50,8 @@ pub(crate) enum Fault {
     NoCalls,
     /// Does so for this many messages.
     NoCallsFor(u64),
+    /// Answers requests for logs of ranges with an error of its own, for this many messages.
+    NoRangesFor(u64),
     /// Says of every `eth_call` that fails no more than that it failed.
     BluntCalls,
     /// Closes the connection in the middle of the answer to a batch. Single requests pass.
@@ -281,6 +283,7 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
                 fail_with(answer, json!({ "code": -32602, "message": "too many arguments, want at most 2" }));
             }
             Fault::NoCalls if is_call => fail_with(answer, failed()),
+            Fault::NoRangesFor(_) if range(request).is_some() => fail_with(answer, failed()),
             Fault::BluntCalls if is_call && answer.get("error").is_some() => fail_with(answer, failed()),
             _ => {}
         }
@@ -338,6 +341,12 @@ fn take(request: &Value, fault: &mut Fault) -> Fault {
             Fault::NoCalls
         }
         Fault::NoCallsFor(_) => Fault::None,
+        Fault::NoRangesFor(messages) if range(request).is_some() => {
+            let now = *fault;
+            *fault = if messages > 1 { Fault::NoRangesFor(messages - 1) } else { Fault::None };
+            now
+        }
+        Fault::NoRangesFor(_) => Fault::None,
         fault => fault,
     }
 }

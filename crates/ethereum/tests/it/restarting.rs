@@ -9,8 +9,8 @@ use std::{
 };
 
 use alloy::{sol, sol_types::SolEvent};
-use braid_devnet::{Devnet, accounts::TAKER, addresses::PUFETH, rpc::Tx};
-use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
+use braid_devnet::{Devnet, accounts::TAKER, addresses::PUFETH, rpc::Tx, tokens};
+use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node, PoolRules};
 use braid_market::Market;
 use braid_primitives::{Address, Bytes, U256, WETH};
 use braid_protocols::Product;
@@ -272,6 +272,27 @@ async fn a_denied_product_takes_its_pools_out_and_no_others() {
         for (key, (product, ..)) in content(&head.market) {
             assert!(products.contains(&product), "{key} of {product:?}");
         }
+        follower.shutdown().await;
+        store.flush().unwrap();
+    }
+}
+
+/// Lists of tokens and pools that came or went with a restart had no effect on pools of the stored market, and ended no
+/// exclusion.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_denied_token_takes_its_pools_out_at_the_next_start_and_allowed_again_brings_them_back() {
+    let chain = chain().await;
+    let dir = tempfile::tempdir().unwrap();
+    let everything = from_scratch(&chain).await;
+    let usdc = tokens::by_symbol("USDC").address;
+    let others = everything.values().filter(|(_, coins, _)| coins.iter().all(|coin| coin.0 != usdc)).count();
+    assert!(others < everything.len());
+    for (deny_tokens, expected) in [(None, everything.len()), (Some(usdc), others), (None, everything.len())] {
+        let rules = PoolRules { deny_tokens: deny_tokens.into_iter().collect(), ..PoolRules::default() };
+        let (mut follower, store, _) = follow_so_in(dir.path(), &chain, FollowerConfig { rules, ..quick() }).await;
+        head_when(&mut follower, |head| head.market.pools().len() == expected).await;
+        status_when(&mut follower, |status| status.waiting == 0).await;
+        assert_eq!(follower.heads.borrow().as_ref().unwrap().market.pools().len(), expected);
         follower.shutdown().await;
         store.flush().unwrap();
     }

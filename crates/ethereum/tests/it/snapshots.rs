@@ -13,7 +13,11 @@ use braid_store::{
 };
 use serde_json::json;
 
-use crate::{acts::Acts, support::*};
+use crate::{
+    acts::Acts,
+    proxy::{Fault, Proxy},
+    support::*,
+};
 
 /// Returns what a server has on disk after it has followed a chain for a while.
 async fn followed(chain: &Devnet, dir: &Path) -> Saved {
@@ -41,7 +45,12 @@ async fn check(chain: &Devnet, snapshot: &Snapshot) -> Result<(), SnapshotMismat
 
 /// Returns the pools of a follower after it has read everything.
 async fn pools_from(chain: &Devnet, snapshot: &Snapshot) -> Content {
-    let mut follower = follow_with(&chain.http_url(), from(snapshot)).await;
+    pools_over(&chain.http_url(), chain, snapshot).await
+}
+
+/// Does the same with a follower of the chain at this address.
+async fn pools_over(url: &str, chain: &Devnet, snapshot: &Snapshot) -> Content {
+    let mut follower = follow_with(url, from(snapshot)).await;
     let done = status_when(&mut follower, |status| {
         status.market_block.is_some() && status.discovery.is_none() && status.waiting == 0 && is_following(status)
     });
@@ -91,7 +100,7 @@ async fn what_a_snapshot_invents_never_joins_a_market() {
     let dir = tempfile::tempdir().unwrap();
     chain.mine(3).await.unwrap();
     let honest = Snapshot::save(followed(&chain, dir.path()).await, &dir.path().join("a.snapshot")).unwrap();
-    let known = || honest.search.known.iter().enumerate().filter(|(_, known)| known.left_out.is_none());
+    let known = || honest.search.known.iter().enumerate().filter(|(_, known)| known.excluded.is_none());
     let of = |product| known().find(|(_, known)| known.pool.product == product).unwrap().0;
     // For the last pool, no factory has a view that confirms it, so its log is looked up.
     let unasked = known().filter(|(_, known)| known.pool.product.confirmations(&known.pool).is_empty());
@@ -126,7 +135,7 @@ async fn what_a_snapshot_invents_never_joins_a_market() {
         let mut place = 0..;
         hostile.search.known.retain(|known| {
             let here = place.next().unwrap_or(usize::MAX);
-            [v2, v3, last].contains(&here) || (here < 60 && known.left_out.is_none())
+            [v2, v3, last].contains(&here) || (here < 60 && known.excluded.is_none())
         });
         let outcome = check(&chain, &hostile).await;
         assert!(matches!(outcome, Err(SnapshotMismatch::Refuted { .. })), "{round}: {outcome:?}");
@@ -137,6 +146,19 @@ async fn what_a_snapshot_invents_never_joins_a_market() {
     pool.pool.key = PoolKey::from(forged);
     hostile.search.known.push(pool);
     assert_eq!(pools_from(&chain, &hostile).await, everything);
+}
+
+/// An error of the node's own to a request for logs was taken for a lack of them: pools stayed out for good.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_pool_of_a_snapshot_is_lost_to_an_error_of_the_node() {
+    let chain = chain().await;
+    let dir = tempfile::tempdir().unwrap();
+    let snapshot = Snapshot::save(followed(&chain, dir.path()).await, &dir.path().join("a.snapshot")).unwrap();
+    let proxy = Proxy::before(chain.http_url()).await;
+    proxy.set(Fault::NoRangesFor(3));
+    let pools = pools_over(&proxy.url, &chain, &snapshot).await;
+    assert!(proxy.is_spent());
+    assert_eq!(pools, from_scratch(&chain).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

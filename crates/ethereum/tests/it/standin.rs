@@ -47,6 +47,10 @@ pub(crate) struct Rules {
     pub(crate) batches_behind: u64,
     /// The first block that is another one than before.
     pub(crate) replaced_from: Option<u64>,
+    /// The first block from which on every block announces a pool.
+    pub(crate) crowded_from: Option<u64>,
+    /// Blocks whose logs the node leaves out of ranges. It has them if it is asked by the block's hash.
+    pub(crate) left_out: Option<(u64, u64)>,
 }
 
 impl Rules {
@@ -138,14 +142,16 @@ fn listed() -> Vec<(u64, [Address; 3])> {
 
 /// Does the same for every announcement: those of the list, and artificial ones at equal distances.
 fn pairs() -> Vec<(u64, [Address; 3])> {
-    let made_up = (FIRST..HEAD).step_by(BETWEEN as usize).map(|block| {
-        let [pool, a, b] = ["pool", "a", "b"].map(|what| Address::from_word(keccak256(format!("{what} {block}"))));
-        (block, [pool, a.min(b), a.max(b)])
-    });
-    let mut all: Vec<_> = listed().into_iter().chain(made_up).collect();
+    let mut all: Vec<_> = listed().into_iter().chain((FIRST..HEAD).step_by(BETWEEN as usize).map(made_up)).collect();
     assert!(all.iter().all(|(block, _)| *block < HEAD));
     all.sort_unstable();
     all
+}
+
+/// Returns an artificial announcement in a block.
+fn made_up(block: u64) -> (u64, [Address; 3]) {
+    let [pool, a, b] = ["pool", "a", "b"].map(|what| Address::from_word(keccak256(format!("{what} {block}"))));
+    (block, [pool, a.min(b), a.max(b)])
 }
 
 /// Returns the number of pairs announced from a block on.
@@ -242,8 +248,11 @@ fn one(request: &Value, state: &mut State, pairs: &[(u64, [Address; 3])], head: 
 }
 
 fn logs(filter: &Value, rules: &Rules, pairs: &[(u64, [Address; 3])]) -> Result<Value, (i64, String)> {
+    let crowded = || (rules.crowded_from.unwrap_or(HEAD)..HEAD).map(made_up);
+    let all: Vec<_> = pairs.iter().copied().chain(crowded()).collect();
     let (Some(from), Some(to)) = (number(&filter["fromBlock"]), number(&filter["toBlock"])) else {
-        return Ok(json!([]));
+        let hash: B256 = filter["blockHash"].as_str().unwrap().parse().unwrap();
+        return Ok(all.iter().filter(|(block, _)| rules.hash(*block) == hash).map(|pair| log(rules, pair)).collect());
     };
     if let Some((most, message)) = rules.blocks.filter(|(most, _)| to - from >= *most) {
         let message = message.replace("{from}", &format!("0x{from:x}"));
@@ -253,21 +262,23 @@ fn logs(filter: &Value, rules: &Rules, pairs: &[(u64, [Address; 3])]) -> Result<
     if from < first && rules.history.is_some_and(|(_, says_so)| says_so) {
         return Err((4444, "pruned history unavailable".into()));
     }
-    let log = |(block, [pool, a, b]): &(u64, [Address; 3])| {
-        json!({
-            "address": addresses::UNISWAP_V2_FACTORY,
-            "topics": [PAIR_CREATED, a.into_word(), b.into_word()],
-            "data": format!("{}{:064x}", pool.into_word(), 1),
-            "blockNumber": hex(*block),
-            "blockHash": hash(*block),
-            "transactionHash": B256::ZERO,
-            "transactionIndex": "0x0",
-            "logIndex": hex(u64::from(pool.0[19])),
-            "removed": false,
-        })
-    };
-    let within = pairs.iter().filter(|(block, _)| (from.max(first)..=to).contains(block));
-    Ok(within.map(log).collect())
+    let is_left_out = |block: u64| rules.left_out.is_some_and(|(first, last)| (first..=last).contains(&block));
+    let is_given = |block: u64| (from.max(first)..=to).contains(&block) && !is_left_out(block);
+    Ok(all.iter().filter(|(block, _)| is_given(*block)).map(|pair| log(rules, pair)).collect())
+}
+
+fn log(rules: &Rules, (block, [pool, a, b]): &(u64, [Address; 3])) -> Value {
+    json!({
+        "address": addresses::UNISWAP_V2_FACTORY,
+        "topics": [PAIR_CREATED, a.into_word(), b.into_word()],
+        "data": format!("{}{:064x}", pool.into_word(), 1),
+        "blockNumber": hex(*block),
+        "blockHash": rules.hash(*block),
+        "transactionHash": B256::ZERO,
+        "transactionIndex": "0x0",
+        "logIndex": hex(u64::from(pool.0[19])),
+        "removed": false,
+    })
 }
 
 fn hash(number: u64) -> B256 {

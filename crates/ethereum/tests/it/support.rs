@@ -14,6 +14,16 @@ use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _, util::Subsc
 /// The time after which a test gives up. No machine is that slow.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
+/// Returns whether to run more and longer cases: with `LONG=1`.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("LONG").is_some()
+}
+
+/// Returns depths of reorganisations, up to the deepest that is kept.
+pub(crate) fn depths() -> &'static [u64] {
+    if is_long() { &[1, 2, 7, 31, 64] } else { &[1, 7, 64] }
+}
+
 /// Starts a new chain. `RUST_LOG=braid_ethereum=debug` shows the log of its followers.
 pub(crate) async fn chain() -> Devnet {
     // The first test of the process sets up the log for all.

@@ -17,6 +17,7 @@ pub(crate) struct Wire {
     pub(crate) port: u16,
     cuts: watch::Sender<u64>,
     closed: Arc<AtomicBool>,
+    hangs: Arc<AtomicBool>,
     task: JoinHandle<()>,
 }
 
@@ -31,10 +32,15 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (cuts, cut) = watch::channel(0);
-        let closed = Arc::new(AtomicBool::new(false));
-        let shut = Arc::clone(&closed);
+        let [closed, hangs] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let (shut, silent) = (Arc::clone(&closed), Arc::clone(&hangs));
         let task = tokio::spawn(async move {
+            let mut held = Vec::new();
             while let Ok((mut near, _)) = listener.accept().await {
+                if silent.load(Ordering::Acquire) {
+                    held.push(near);
+                    continue;
+                }
                 if shut.load(Ordering::Acquire) {
                     continue;
                 }
@@ -50,12 +56,17 @@ impl Wire {
                 });
             }
         });
-        Self { port, cuts, closed, task }
+        Self { port, cuts, closed, hangs, task }
     }
 
     /// Sets whether new connections are closed at once.
     pub(crate) fn close(&self, closed: bool) {
         self.closed.store(closed, Ordering::Release);
+    }
+
+    /// Accepts new connections from now on, and forwards nothing.
+    pub(crate) fn hang(&self) {
+        self.hangs.store(true, Ordering::Release);
     }
 
     /// Cuts every connection. New ones are forwarded.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_market::Market;
-use braid_primitives::PoolKey;
+use braid_primitives::{B256, PoolKey};
 
 use super::record::{KnownPool, ListRecord, SourceSpan};
 
@@ -21,6 +21,8 @@ pub struct Change {
     pub sources: Vec<SourceSpan>,
     /// Progress of every list.
     pub lists: Vec<ListRecord>,
+    /// Heights and hashes of a few blocks older than the journal, to find where a deep reorganisation starts.
+    pub anchors: Vec<(u64, B256)>,
     /// Lowest height that the chain was rolled back to since the change before, if it was.
     pub rolled_back_to: Option<u64>,
 }

@@ -140,6 +140,7 @@ impl Disk {
                 sum: record::show_sum(sum.0),
                 pools: market.pools().len() as u64,
                 tokens: market.tokens().len() as u64,
+                anchors: change.anchors.clone(),
             };
             let mut meta = transaction.open_table(META)?;
             meta.insert(LAYOUT, &record::encode(&Layout::present())?[..])?;

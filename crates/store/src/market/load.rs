@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use braid_market::{Market, Tokens};
-use braid_primitives::{PoolKey, Token};
+use braid_primitives::{B256, PoolKey, Token};
 use braid_protocols::{Pool, Product};
 use redb::{ReadTransaction, ReadableDatabase as _, ReadableTable as _, TableError};
 use serde::de::DeserializeOwned;
@@ -31,6 +31,8 @@ pub struct Saved {
     pub lists: Vec<ListRecord>,
     /// The newest stored blocks, ascending, each with the pools that changed since the one before.
     pub journal: Vec<JournalEntry>,
+    /// Heights and hashes of a few blocks older than those.
+    pub anchors: Vec<(u64, B256)>,
 }
 
 /// Content of the database when it was opened.
@@ -134,6 +136,7 @@ fn read(disk: &Disk) -> Result<Option<Saved>, Failure> {
         sources: decode_all("a source", &sources)?,
         lists: decode_all("a list of pools", &lists)?,
         journal: journal.collect::<Result<_, _>>()?,
+        anchors: position.anchors,
     }))
 }
 

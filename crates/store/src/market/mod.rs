@@ -19,7 +19,7 @@ pub use change::Change;
 pub use damage::Damage;
 pub use disk::JOURNAL_BLOCKS;
 pub use load::{Found, Saved};
-pub use record::{JournalEntry, KnownPool, ListRecord, SourceSpan};
+pub use record::{Exclusion, ExclusionKind, JournalEntry, KnownPool, ListRecord, SourceSpan};
 pub use snapshot::{Search, Snapshot, SnapshotError};
 pub use store::{MARKET_FILE, MarketStore};
 

@@ -2,23 +2,93 @@
 
 use alloy_primitives::hex;
 use braid_primitives::{Address, B256, Block, PoolKey};
-use braid_protocols::Discovered;
+use braid_protocols::{Discovered, Product};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::damage::Damage;
 
 /// A pool known to discovery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "KnownRecord", into = "KnownRecord")]
 pub struct KnownPool {
     /// The announcement.
     pub pool: Discovered,
     /// Height of the announcement; 0 for a pool known without one.
     pub announced_at: u64,
     /// Why it is excluded from the market, if it is.
-    pub left_out: Option<String>,
+    pub excluded: Option<Exclusion>,
     /// Whether only a snapshot contains it: the chain must confirm it before it joins a market.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unproven: bool,
+}
+
+/// Why a known pool is excluded from the market.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exclusion {
+    /// What may end the exclusion.
+    pub kind: ExclusionKind,
+    /// The reason, for the log.
+    pub reason: String,
+}
+
+/// What may end the exclusion of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExclusionKind {
+    /// The pool, its announcement or a token could not be read: it is read again from time to time.
+    Unread,
+    /// A list of the configuration excludes it: the lists are applied again at every start.
+    Configuration,
+    /// It holds less ether than the configured floor: it is read again when it trades.
+    Floor,
+    /// It is of this product, which is not followed. Its announcement stands for several products.
+    Product(Product),
+    /// A property that does not change.
+    Pool,
+}
+
+/// A known pool as it is stored. Earlier versions stored no kind of an exclusion.
+#[derive(Serialize, Deserialize)]
+struct KnownRecord {
+    pool: Discovered,
+    announced_at: u64,
+    left_out: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    left_out_kind: Option<ExclusionKind>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unproven: bool,
+}
+
+impl From<KnownRecord> for KnownPool {
+    fn from(record: KnownRecord) -> Self {
+        let KnownRecord { pool, announced_at, left_out, left_out_kind, unproven } = record;
+        let kind = |reason: &str| left_out_kind.unwrap_or_else(|| kind_of_words(&pool, reason));
+        let excluded = left_out.map(|reason| Exclusion { kind: kind(&reason), reason });
+        Self { pool, announced_at, excluded, unproven }
+    }
+}
+
+impl From<KnownPool> for KnownRecord {
+    fn from(known: KnownPool) -> Self {
+        let KnownPool { pool, announced_at, excluded, unproven } = known;
+        let (left_out_kind, left_out) = excluded.map(|excluded| (excluded.kind, excluded.reason)).unzip();
+        Self { pool, announced_at, left_out, left_out_kind, unproven }
+    }
+}
+
+/// Returns the kind of an exclusion that an earlier version stored, from the words that it used.
+fn kind_of_words(pool: &Discovered, reason: &str) -> ExclusionKind {
+    // A pool without coins is an entry of a list that could not be described.
+    let is_unread = [" answered ", "impossible state of ", " answers, got ", "has no usable decimals"];
+    if let Some(denied) = reason.strip_prefix("the configuration denies ") {
+        let product = Product::ALL.iter().find(|product| product.id() == denied);
+        return product.map_or(ExclusionKind::Configuration, |product| ExclusionKind::Product(*product));
+    }
+    match reason {
+        "the configuration does not allow one of its tokens" => ExclusionKind::Configuration,
+        "it holds less ether than the configured floor" => ExclusionKind::Floor,
+        _ if !pool.coins.is_empty() && is_unread.iter().any(|part| reason.contains(part)) => ExclusionKind::Unread,
+        _ => ExclusionKind::Pool,
+    }
 }
 
 /// The blocks in which a source's announcements are still to be searched.
@@ -65,6 +135,9 @@ pub(super) struct Position {
     pub(super) sum: String,
     pub(super) pools: u64,
     pub(super) tokens: u64,
+    /// See [`Change::anchors`](super::Change::anchors). Earlier versions stored none.
+    #[serde(default)]
+    pub(super) anchors: Vec<(u64, B256)>,
 }
 
 /// Layout of the database, by which another version's is recognised.

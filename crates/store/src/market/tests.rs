@@ -64,7 +64,7 @@ fn known(byte: u8, announced_at: u64) -> (PoolKey, Option<KnownPool>) {
     let coins = vec![Address::with_last_byte(1), Address::with_last_byte(2)];
     let key = Address::repeat_byte(byte).into();
     let pool = Discovered { key, product: Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
-    (key, Some(KnownPool { pool, announced_at, left_out: None, unproven: false }))
+    (key, Some(KnownPool { pool, announced_at, excluded: None, unproven: false }))
 }
 
 /// Returns a market of three pools at block 10.
@@ -77,6 +77,7 @@ fn first() -> Change {
         known: [known(1, 3), known(2, 4), known(3, 5)].into(),
         sources: vec![span],
         lists: Vec::new(),
+        anchors: vec![(2, B256::repeat_byte(2))],
         rolled_back_to: None,
     }
 }
@@ -120,7 +121,7 @@ fn what_was_recorded_comes_back() {
     assert_eq!(saved.read, first().read);
     assert_eq!(saved.known, first().known.into_values().flatten().collect::<Vec<_>>());
     assert_eq!(saved.sources, first().sources);
-    assert_eq!(saved.journal.len(), 1);
+    assert_eq!((saved.journal.len(), saved.anchors), (1, first().anchors));
 }
 
 #[test]
@@ -268,6 +269,53 @@ fn a_database_of_another_layout_is_told_from_a_damaged_one() {
     write(dir.path(), &[first()]);
     change_layout(disk::POOLS, pool.as_slice(), "\"key\":", "\"address\":");
     assert!(refused().contains("another version"));
+}
+
+/// Earlier versions stored an exclusion without its kind, and no anchors.
+#[test]
+fn what_an_earlier_version_stored_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let reason = format!("impossible state of {}: no liquidity", Address::repeat_byte(1));
+    let excluded = Some(Exclusion { kind: ExclusionKind::Unread, reason });
+    let (key, record) = known(1, 3);
+    let unread = KnownPool { excluded, ..record.unwrap() };
+    write(dir.path(), &[Change { known: [(key, Some(unread.clone()))].into(), ..first() }]);
+    assert_eq!(reopen(dir.path()).known, std::slice::from_ref(&unread));
+    let mut disk = Disk::open(&dir.path().join(MARKET_FILE)).unwrap();
+    disk.rewrite(disk::KNOWN, key.contract.as_slice(), |text| text.replace(",\"left_out_kind\":\"unread\"", ""));
+    disk.rewrite("meta", disk::POSITION, |text| format!("{}}}", text.split_once(",\"anchors\"").unwrap().0));
+    drop(disk);
+    let saved = reopen(dir.path());
+    assert_eq!((saved.known, saved.anchors), (vec![unread], vec![]));
+}
+
+#[test]
+fn the_words_of_earlier_versions_tell_what_may_end_an_exclusion() {
+    use ExclusionKind::{Configuration, Floor, Pool, Product as OfProduct, Unread};
+    use braid_protocols::DecodeError;
+    let address = Address::repeat_byte(9);
+    let answered = DecodeError::Call { pool: address, call: "getReserves()", got: "nothing" }.to_string();
+    let of_words = |reason: String, coins: usize| {
+        let known = known(1, 3).1.unwrap();
+        let pool = Discovered { coins: known.pool.coins[..coins].to_vec(), ..known.pool };
+        let stored = serde_json::json!({ "pool": pool, "announced_at": 3, "left_out": reason });
+        serde_json::from_value::<KnownPool>(stored).unwrap().excluded.unwrap().kind
+    };
+    for (reason, kind) in [
+        (answered.clone(), Unread),
+        (DecodeError::AnswerCount { expected: 2, got: 1 }.to_string(), Unread),
+        (DecodeError::State { pool: address, what: "no liquidity" }.to_string(), Unread),
+        (format!("token {address} has no usable decimals"), Unread),
+        ("it holds less ether than the configured floor".into(), Floor),
+        ("the configuration denies it".into(), Configuration),
+        ("the configuration denies one of its tokens".into(), Configuration),
+        ("the configuration does not allow one of its tokens".into(), Configuration),
+        ("the configuration denies uniswap_v2".into(), OfProduct(Product::UniswapV2)),
+        ("it has 9 coins".into(), Pool),
+    ] {
+        assert_eq!(of_words(reason.clone(), 2), kind, "{reason}");
+    }
+    assert_eq!(of_words(answered, 0), Pool, "an entry of a list that could not be described");
 }
 
 #[test]
