@@ -1,4 +1,4 @@
-// Which colour and which name a protocol has: products of one protocol share a colour.
+// Colours and names of protocols; the products of one protocol share a colour.
 import products from "./products.json";
 import { words } from "./text";
 

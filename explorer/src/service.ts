@@ -4,11 +4,11 @@ import type { Ready } from "./api/types";
 import { store } from "./store";
 
 export type Service = {
-  /** What the service last said of itself. */
+  /** The latest answer of `/ready`. */
   ready: Ready | null;
-  /** Why it was not reached just now. */
+  /** The error of the latest request, if it failed. */
   problem: Problem | null;
-  /** When `ready` came, by the page's clock. */
+  /** Arrival of `ready`, by the page's clock. */
   heardAtMs: number;
 };
 

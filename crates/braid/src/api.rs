@@ -1,4 +1,4 @@
-//! A service that is asked over HTTP.
+//! A client of the service's HTTP API.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::chain::host_of;
 use crate::exit::{Exit, Failed};
 
-/// How long a service may take to answer.
-const ANSWER: Duration = Duration::from_secs(60);
+/// Timeout of a request to the service.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Service")]
@@ -24,7 +24,7 @@ pub(crate) struct ApiArgs {
     pub api_key_file: Option<PathBuf>,
 }
 
-/// A service, and the key that it knows us by.
+/// A service with the caller's API key.
 #[derive(Clone)]
 pub(crate) struct Api {
     client: Client,
@@ -34,10 +34,10 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) fn new(base: Url, key: Option<String>) -> Result<Self> {
-        Ok(Self { client: Client::builder().timeout(ANSWER).build()?, base, key })
+        Ok(Self { client: Client::builder().timeout(TIMEOUT).build()?, base, key })
     }
 
-    /// Returns the service that the arguments name, if they name one.
+    /// Returns the service of `--api`, if given.
     pub(crate) fn of(args: &ApiArgs) -> Result<Option<Self>> {
         let Some(url) = &args.url else { return Ok(None) };
         let key = match &args.api_key_file {
@@ -74,15 +74,18 @@ impl Api {
             None => request,
         };
         let host = host_of(self.base.as_str());
-        let gone = |_| Failed::new(Exit::Unreachable, format!("cannot reach the service at {host}"));
-        let response = request.send().await.map_err(gone)?;
+        let unreachable = |_| Failed::new(Exit::Unreachable, format!("cannot reach the service at {host}"));
+        let response = request.send().await.map_err(unreachable)?;
         let is_success = response.status().is_success();
-        let body: Value = response.json().await.map_err(|_| eyre!("{host} gave an answer that is not Braid's"))?;
+        let body: Value = response
+            .json()
+            .await
+            .map_err(|_| eyre!("{host} gave an answer that is not JSON: is it a Braid service?"))?;
         if is_success { Ok(body["data"].clone()) } else { Err(refused(&host, &body)) }
     }
 }
 
-/// Returns a problem in one sentence, with every wrong field.
+/// Returns the error for a problem, with every wrong field.
 fn refused(host: &str, problem: &Value) -> Report {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let exit = match problem["code"].as_str().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! A node that transactions are sent to.
+//! A client of a node, for sending transactions.
 
 use std::fmt;
 use std::future::Future;
@@ -16,29 +16,29 @@ use indicatif::ProgressBar;
 
 use crate::exit::{Exit, Failed};
 
-/// How long a node may take to answer one question.
-const ANSWER: Duration = Duration::from_secs(30);
+/// Timeout of a request to a node.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a transaction may take to be mined.
-const MINED: Duration = Duration::from_secs(600);
+/// Timeout for a transaction to be mined.
+const MINED_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What stands at the proxy's address.
-pub(crate) enum Found {
+/// Code at the proxy's address.
+pub(crate) enum ProxyCode {
     Proxy,
-    Nothing,
+    None,
     Other(B256),
 }
 
-/// A node of the chain that is meant.
+/// A node of the expected chain.
 pub(crate) struct Chain {
     pub provider: DynProvider,
     pub id: u64,
-    /// The node's address without what may be secret in it.
+    /// Scheme, host and port of the node's URL, without path and credentials, which may be secret.
     pub host: String,
 }
 
 impl Chain {
-    /// Connects to a node, which must serve the chain of that id; with a key, transactions are signed with it.
+    /// Connects to a node, which must serve the chain `chain_id`. Signs transactions with the key, if given.
     pub(crate) async fn connect(url: &str, chain_id: u64, key: Option<PrivateKeySigner>) -> Result<Self> {
         let host = host_of(url);
         let connected = match key {
@@ -71,47 +71,47 @@ impl Chain {
         let hash = *pending.tx_hash();
         let spinner = ProgressBar::new_spinner().with_message(format!("waiting for {hash} to be mined"));
         spinner.enable_steady_tick(Duration::from_millis(100));
-        let receipt = pending.with_timeout(Some(MINED)).get_receipt().await;
+        let receipt = pending.with_timeout(Some(MINED_TIMEOUT)).get_receipt().await;
         spinner.finish_and_clear();
         receipt.map_err(|_| {
             eyre!(
                 "{hash} is sent, but not mined within {} s: look it up before anything is sent again",
-                MINED.as_secs()
+                MINED_TIMEOUT.as_secs()
             )
         })
     }
 
-    /// `None` where there is no code.
+    /// Returns the hash of the code at an address; `None` if it has no code.
     pub(crate) async fn code_hash(&self, address: Address) -> Result<Option<B256>> {
         let code = self.ask(async { self.provider.get_code_at(address).await }).await?;
         Ok((!code.is_empty()).then(|| alloy::primitives::keccak256(code)))
     }
 
-    /// Looks at what stands at the proxy's address.
-    pub(crate) async fn proxy(&self) -> Result<Found> {
+    /// Checks the code at the proxy's address.
+    pub(crate) async fn proxy(&self) -> Result<ProxyCode> {
         Ok(match self.code_hash(proxy::address()).await? {
-            None => Found::Nothing,
-            Some(hash) if hash == proxy::code_hash() => Found::Proxy,
-            Some(hash) => Found::Other(hash),
+            None => ProxyCode::None,
+            Some(hash) if hash == proxy::code_hash() => ProxyCode::Proxy,
+            Some(hash) => ProxyCode::Other(hash),
         })
     }
 }
 
-/// Waits for the node's answer; where there is none, the error says why in one sentence.
+/// Waits for a node's answer, with an error of one sentence.
 async fn answer<T>(host: &impl fmt::Display, question: impl Future<Output = Result<T, TransportError>>) -> Result<T> {
-    let answered = tokio::time::timeout(ANSWER, question).await;
+    let answered = tokio::time::timeout(TIMEOUT, question).await;
     let answered = answered.map_err(|_| {
-        Failed::new(Exit::Unreachable, format!("the node at {host} gave no answer within {} s", ANSWER.as_secs()))
+        Failed::new(Exit::Unreachable, format!("the node at {host} gave no answer within {} s", TIMEOUT.as_secs()))
     })?;
     answered.map_err(|error| match error {
         RpcError::ErrorResp(refusal) => eyre!("the node at {host} refused: {}", refusal.message),
-        // the error's own words may hold the whole address, with a key in it
+        // the library's message may contain the whole URL, with a key in it
         RpcError::Transport(_) => Failed::new(Exit::Unreachable, format!("cannot reach the node at {host}")).into(),
-        _ => eyre!("the node at {host} gave an answer that cannot be read"),
+        _ => eyre!("the node at {host} gave an answer that cannot be decoded"),
     })
 }
 
-/// Scheme, host and port of an address; the path of a socket.
+/// Returns scheme, host and port of a URL; the path of a socket.
 pub(crate) fn host_of(url: &str) -> String {
     match reqwest::Url::parse(url) {
         Ok(parsed) if parsed.has_host() => {

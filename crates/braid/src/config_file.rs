@@ -1,7 +1,7 @@
 //! The configuration file: a TOML file whose keys are the long names of options.
 //!
-//! Its values become the defaults of their options, so that the environment and the command line stand above it, and
-//! one parser checks all three.
+//! Its values become the defaults of their options. So the environment and the command line take precedence, and one
+//! parser checks all three.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const COMMANDS: [&str; 2] = ["serve", "keys"];
 /// The variable that names the file.
 const VARIABLE: &str = "BRAID_CONFIG";
 
-/// The option that names the file, for the commands that read it. What it says is found before the rest is parsed.
+/// The option with the file's path, for the commands that read it. It is read before the rest is parsed.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ConfigFile {
     /// TOML file with options by their long names, such as `rate-limit = 600`; environment variables and flags take
@@ -24,7 +24,7 @@ pub(crate) struct ConfigFile {
     config: Option<PathBuf>,
 }
 
-/// Returns the command with the file's values as defaults, and the settings that the file has. `args` is the command
+/// Returns the command with the file's values as defaults, and the names of the file's settings. `args` is the command
 /// line.
 pub(crate) fn apply(command: Command, args: impl Iterator<Item = OsString>) -> Result<(Command, Vec<String>), String> {
     let named = named_in(args).or_else(|| std::env::var_os(VARIABLE).filter(|value| !value.is_empty()));
@@ -34,7 +34,7 @@ pub(crate) fn apply(command: Command, args: impl Iterator<Item = OsString>) -> R
     with_defaults(command, &text, &path)
 }
 
-/// Finds what follows `--config` on a command line.
+/// Finds the value of `--config` on a command line.
 fn named_in(args: impl Iterator<Item = OsString>) -> Option<OsString> {
     let mut args = args.take_while(|arg| arg != "--");
     while let Some(arg) = args.next() {
@@ -75,8 +75,7 @@ fn with_defaults(mut command: Command, text: &str, path: &Path) -> Result<(Comma
     Ok((command, settings))
 }
 
-/// Returns a value as the command line would have it. The texts live as long as the process: clap keeps defaults by
-/// reference.
+/// Returns a value as on the command line. Leaks the texts: clap keeps defaults by reference.
 fn words(value: &Value) -> Option<Vec<&'static str>> {
     let word = |value: &Value| match value {
         Value::String(text) => Some(&*text.clone().leak()),

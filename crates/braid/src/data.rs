@@ -1,4 +1,4 @@
-//! The data directory's market, and what to tell a person whose directory cannot be used.
+//! Opens the data directory's market, with errors that state the fix.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use eyre::{Report, Result, eyre};
 
 use crate::paths::DataDir;
 
-/// Opens the market of a data directory. One that cannot be used is put aside, and said so: the market is then read
-/// anew.
+/// Opens the market of a data directory. A market that cannot be used is moved and logged, and then read from the chain
+/// again.
 pub(crate) fn open_market(data: &DataDir) -> Result<(Arc<MarketStore>, Option<Saved>)> {
     braid_store::prepare_dir(&data.data_dir).map_err(cannot_store)?;
     let (store, found) = MarketStore::open(&data.data_dir).map_err(cannot_store)?;
@@ -19,20 +19,20 @@ pub(crate) fn open_market(data: &DataDir) -> Result<(Arc<MarketStore>, Option<Sa
         Found::Nothing => None,
         Found::Market(saved) => Some(*saved),
         Found::Unusable(damage) => {
-            let aside = format!("{MARKET_FILE}.unusable");
-            tracing::error!(%damage, moved_to = aside, "the stored market cannot be used: it is read from the chain again");
+            let moved_to = format!("{MARKET_FILE}.unusable");
+            tracing::error!(%damage, moved_to, "the stored market cannot be used: it is read from the chain again");
             None
         }
     };
     Ok((Arc::new(store), saved))
 }
 
-/// Returns the market that a data directory holds, or why there is none.
+/// Returns the market of a data directory.
 pub(crate) fn stored_market(dir: &Path) -> Result<Market> {
     Ok(stored(dir)?.market.as_ref().clone())
 }
 
-/// Returns what a data directory holds, or why there is nothing.
+/// Returns the stored market of a data directory, with its search for pools.
 pub(crate) fn stored(dir: &Path) -> Result<Saved> {
     let file = dir.join(MARKET_FILE);
     if !file.exists() {

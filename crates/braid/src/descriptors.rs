@@ -1,15 +1,14 @@
-//! How many files and connections the system lets the process have open.
+//! The system's limit of open files and connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Most descriptors that are asked for: more than the service ever needs.
+/// Requested limit of descriptors: more than the service needs.
 const WANTED: u64 = 65_536;
 
-/// Descriptors that are kept for files, nodes and what else is not a client: a quarter of all where there are few.
-const KEPT: u64 = 256;
+/// Descriptors reserved for files, nodes and other things than clients; of few descriptors about a quarter.
+const RESERVED: u64 = 256;
 
-/// Raises the limit of open files as far as the system lets a process do by itself, and says how many clients'
-/// connections it has room for.
+/// Raises the limit of open files as far as the process may, and returns the number of client connections that it allows.
 pub(crate) fn room_for_connections() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = maximum.unwrap_or(WANTED).min(WANTED);
@@ -21,7 +20,7 @@ pub(crate) fn room_for_connections() -> usize {
 }
 
 fn room(descriptors: u64) -> usize {
-    let room = descriptors.saturating_sub(KEPT.min(descriptors / 4 + 32)).max(1);
+    let room = descriptors.saturating_sub(RESERVED.min(descriptors / 4 + 32)).max(1);
     usize::try_from(room).unwrap_or(usize::MAX)
 }
 

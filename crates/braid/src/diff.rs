@@ -1,4 +1,4 @@
-//! `braid market diff`: where two market files differ, pool by pool and word by word.
+//! `braid market diff`: lists the differences of two market files by pool and field.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -38,8 +38,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             Difference::New(name) => out::line(format_args!("+ {pool} {name}"))?,
             Difference::Changed(name, words) => {
                 out::line(format_args!("~ {pool} {name}"))?;
-                for (word, before, after) in words {
-                    out::line(format_args!("    {word}: {before} → {after}"))?;
+                for (field, before, after) in words {
+                    out::line(format_args!("    {field}: {before} → {after}"))?;
                 }
             }
         }
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 enum Difference {
     Gone(&'static str),
     New(&'static str),
-    /// Word, before, after.
+    /// Field, before, after.
     Changed(&'static str, Vec<(String, String, String)>),
 }
 
@@ -80,8 +80,7 @@ fn differences(old: &Market, new: &Market) -> BTreeMap<PoolKey, Difference> {
     keys.into_iter().filter_map(|key| Some((key, difference(key)?))).collect()
 }
 
-/// Returns every word of a pool by its name: whatever its state holds, and its coins by address, since ids differ
-/// between files.
+/// Returns a pool's fields by name: those of its state, and its coins by address, since ids differ between files.
 fn words(market: &Market, pool: &Pool) -> BTreeMap<String, String> {
     let coins = pool.coins.iter().filter_map(|coin| market.tokens().get(*coin)).map(|token| json!(token.address));
     let mut words = BTreeMap::new();
@@ -99,8 +98,8 @@ fn flatten(path: &str, value: &Value, words: &mut BTreeMap<String, String>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(&below(key), value, words)),
-        // Records that begin with a number are told by it (a tick by its index), so that one more does not move the
-        // rest.
+        // name a record that begins with a number by it (a tick by its index), so that an added record does not shift the
+        // names of others
         Value::Array(items) if items.iter().all(is_record) => {
             for item in items {
                 let key = item.get(0).map(Value::to_string).unwrap_or_default();

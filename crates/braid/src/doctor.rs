@@ -1,4 +1,4 @@
-//! `braid doctor`: what a service needs, checked one by one, and the fix for each problem.
+//! `braid doctor`: checks what a service needs, and prints the fix for each problem.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ use eyre::{Result, eyre};
 
 use crate::out;
 
-/// Age of the newest block from which a node lags, or this machine's clock is ahead, in seconds.
-const OLD_S: u64 = 60;
+/// Age of the newest block in seconds from which the node lags or this machine's clock is ahead.
+const MAX_AGE_S: u64 = 60;
 
-/// How far a block may be ahead of this machine's clock, in seconds.
-const AHEAD_S: u64 = 15;
+/// Most seconds that a block may be ahead of this machine's clock.
+const MAX_AHEAD_S: u64 = 15;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: braid doctor --rpc-url http://127.0.0.1:8545 --data /var/lib/braid
@@ -30,16 +30,16 @@ pub(crate) struct Args {
     data: Option<PathBuf>,
 }
 
-/// How a check ended.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Good,
-    /// The service works, and less well.
+    /// The service works with a limitation.
     Weak,
     Bad,
 }
 
-/// A check, how it ended, and what to know or do.
+/// Name of a check, its result, and an explanation or fix.
 #[derive(Debug)]
 struct Finding(&'static str, Verdict, String);
 
@@ -82,11 +82,11 @@ async fn connected(url: &str) -> Result<Node, NodeError> {
 fn of_clock(block: &Block, now_s: u64) -> Finding {
     let age_s = now_s.saturating_sub(block.timestamp);
     let ahead_s = block.timestamp.saturating_sub(now_s);
-    if ahead_s > AHEAD_S {
+    if ahead_s > MAX_AHEAD_S {
         let text = format!("the newest block is {ahead_s} s ahead of this machine's clock: set the clock");
         return Finding("clock", Verdict::Bad, text);
     }
-    if age_s > OLD_S {
+    if age_s > MAX_AGE_S {
         let text = format!(
             "the newest block is {age_s} s old: the node is not synchronised, or this machine's clock is ahead"
         );
@@ -95,12 +95,16 @@ fn of_clock(block: &Block, now_s: u64) -> Finding {
     Finding("clock", Verdict::Good, format!("the newest block is {age_s} s old"))
 }
 
-/// Checks whether the node runs calls with code that it is lent, by which the market is read.
+/// Checks whether the node supports state overrides, by which the market is read in few calls.
 async fn of_market(node: &Node, block: &Block) -> Finding {
     match node.supports_overrides(block.hash).await {
-        Ok(true) => Finding("market", Verdict::Good, "the node runs lent code: many values are read at once".into()),
+        Ok(true) => Finding(
+            "market",
+            Verdict::Good,
+            "the node supports state overrides: many values are read in one call".into(),
+        ),
         Ok(false) => {
-            let text = "the node does not run lent code (state overrides of eth_call): reading takes more calls";
+            let text = "the node does not support state overrides of eth_call: reading the market takes more calls";
             Finding("market", Verdict::Weak, text.into())
         }
         Err(error) => Finding("market", Verdict::Bad, format!("the node runs no calls: {error}")),
@@ -111,14 +115,14 @@ async fn of_proxy(node: &Node, block: &Block) -> Finding {
     let address = proxy::address();
     match node.code(block.hash, address).await {
         Ok(code) if code.is_empty() => {
-            let text = format!("nothing is at {address}: quotes work, swaps do not until `braid proxy deploy`");
+            let text = format!("no contract is at {address}: quotes work, swaps need `braid proxy deploy` first");
             Finding("proxy", Verdict::Weak, text)
         }
         Ok(code) if keccak256(&code) == proxy::code_hash() => {
             Finding("proxy", Verdict::Good, format!("it is at {address}"))
         }
         Ok(_) => Finding("proxy", Verdict::Bad, format!("other code is at {address}: swaps through it are not safe")),
-        Err(error) => Finding("proxy", Verdict::Bad, format!("its code cannot be read: {error}")),
+        Err(error) => Finding("proxy", Verdict::Bad, format!("the node does not return its code: {error}")),
     }
 }
 

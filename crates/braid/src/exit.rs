@@ -1,16 +1,16 @@
-//! How commands end: one number for each kind of failure, so that scripts can tell them apart.
+//! Exit codes: one for each kind of failure, for scripts.
 
 use std::fmt;
 use std::process::ExitCode;
 
 use braid_ethereum::NodeError;
 
-/// Why a command failed, as far as a script wants to know.
+/// Kind of failure of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Anything else.
     Failure = 1,
-    /// Something that the command needs was not given.
+    /// A required argument is missing.
     Usage = 2,
     /// There is no route, or not enough liquidity.
     NoRoute = 3,
@@ -24,7 +24,7 @@ pub(crate) enum Exit {
     Reverted = 7,
 }
 
-/// What `braid --help` says of it. Clap itself ends with 2.
+/// The table in `braid --help`. Clap itself exits with 2.
 pub(crate) const TABLE: &str = "Exit codes:
   0  done
   1  failed: the message says why
@@ -35,7 +35,7 @@ pub(crate) const TABLE: &str = "Exit codes:
   6  a receipt or an answer of a service differs from the local computation
   7  a transaction would revert, or did";
 
-/// A failure of a kind, in one sentence.
+/// A failure with its kind and a sentence.
 #[derive(Debug)]
 pub(crate) struct Failed {
     exit: Exit,
@@ -56,7 +56,7 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// Returns the code that a failure ends with.
+/// Returns the exit code of a failure.
 pub(crate) fn code(error: &eyre::Report) -> ExitCode {
     let exit = match error.downcast_ref::<Failed>() {
         Some(failed) => failed.exit,

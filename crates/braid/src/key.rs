@@ -1,14 +1,14 @@
-//! Private keys: from a file or the environment, never from the command line, and never printed.
+//! Reads private keys from a file or the environment, never from the command line. Never prints them.
 
 use std::path::{Path, PathBuf};
 
 use alloy::signers::local::PrivateKeySigner;
 use eyre::{Result, eyre};
 
-/// A private key, where no file names one.
+/// Variable with a private key, if no file is named.
 pub(crate) const VARIABLE: &str = "BRAID_PRIVATE_KEY";
 
-/// The password of a keystore, where no file holds it.
+/// Variable with a keystore's password, if no file is named.
 const PASSWORD_VARIABLE: &str = "BRAID_KEY_PASSWORD";
 
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub(crate) fn from_variable() -> Result<Option<PrivateKeySigner>> {
     std::env::var(VARIABLE).ok().map(|text| plain(&text, VARIABLE)).transpose()
 }
 
-/// Reads the key of a file: as digits, or in a keystore.
+/// Reads the key of a file: hex digits, or a keystore.
 pub(crate) fn of_file(file: &Path, password_file: Option<&Path>) -> Result<Option<PrivateKeySigner>> {
     let place = file.display().to_string();
     let text = secret(file, "private key")?;
@@ -56,7 +56,7 @@ pub(crate) fn of_file(file: &Path, password_file: Option<&Path>) -> Result<Optio
 }
 
 fn plain(text: &str, place: &str) -> Result<PrivateKeySigner> {
-    // what was read is not repeated: it may be a key with a typing error
+    // do not repeat the text: it may be a key with a typing error
     text.trim().parse().map_err(|_| eyre!("{place} holds no private key: 64 hexadecimal digits are"))
 }
 

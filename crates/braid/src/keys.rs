@@ -1,4 +1,4 @@
-//! `braid keys`: API keys, live in a running server at once.
+//! `braid keys`: manages API keys, also of a running server.
 
 use braid_quoting::clock::{Clock as _, SystemClock, rfc3339};
 use braid_store::{ApiKey, KeyRecord, KeyState, KeyStore, KeyTerms, Replicas, SharedKeys, StoreError};
@@ -82,7 +82,7 @@ fn when(text: &str) -> Result<When, String> {
     }
 }
 
-/// Reads a span in words, `1h30m` or `90d`, in seconds; a day has 24 hours.
+/// Parses a span such as `1h30m` or `90d` to seconds; a day has 24 hours.
 fn seconds(text: &str) -> Result<u64, String> {
     let wrong =
         || format!("{text:?} is neither a span such as 90d, 12h or 15m nor a time such as 2027-01-31T00:00:00Z");
@@ -95,22 +95,22 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let now_s = SystemClock.now_s();
     let Some(url) = &args.redis else {
         braid_store::prepare_dir(&args.data.data_dir)?;
-        return tell(act(args, &KeyStore::open(&args.data.data_dir)?, now_s).map_err(with_help)?, now_s);
+        return print_result(execute(args, &KeyStore::open(&args.data.data_dir)?, now_s).map_err(with_help)?, now_s);
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(async {
         let keys = SharedKeys::of(Replicas::connect(url).await?);
-        // nobody else writes there, which cannot be said of a folder for everybody's temporary files
+        // not the system's directory for temporary files, to which other users can write
         let scratch = args.data.data_dir.join(format!("shared-keys-{}", std::process::id()));
         braid_store::prepare_dir(&scratch)?;
-        let done = keys.change(&scratch, |keys| act(args, keys, now_s)).await;
+        let done = keys.change(&scratch, |keys| execute(args, keys, now_s)).await;
         let _ = std::fs::remove_dir_all(&scratch);
         done.map_err(with_help)?.ok_or_else(|| eyre!("the Redis server does not answer: nothing was changed"))
     })?;
-    tell(done, now_s)
+    print_result(done, now_s)
 }
 
-/// What a command did.
+/// Result of a command.
 enum Done {
     Created(ApiKey, KeyRecord),
     Listed(Vec<KeyRecord>),
@@ -118,8 +118,8 @@ enum Done {
     Revoked(KeyRecord),
 }
 
-/// Does what is asked with the keys of a directory.
-fn act(args: &Args, keys: &KeyStore, now_s: u64) -> Result<Done, StoreError> {
+/// Runs a command on the keys of a directory.
+fn execute(args: &Args, keys: &KeyStore, now_s: u64) -> Result<Done, StoreError> {
     Ok(match &args.command {
         Command::Create { name, rate, burst, expires } => {
             let expires_at_s = expires.map(|when| when.unix_s(now_s));
@@ -135,7 +135,7 @@ fn act(args: &Args, keys: &KeyStore, now_s: u64) -> Result<Done, StoreError> {
     })
 }
 
-fn tell(done: Done, now_s: u64) -> Result<()> {
+fn print_result(done: Done, now_s: u64) -> Result<()> {
     match done {
         Done::Created(key, record) => show(&format!("made {} for {:?}", record.id.0, record.name), &key),
         Done::Listed(records) => {
@@ -164,7 +164,7 @@ fn with_help(error: StoreError) -> eyre::Report {
     }
 }
 
-/// The key goes to standard output alone, so that a script can take it.
+/// Prints a key to standard output, and everything else to standard error, for scripts.
 fn show(what: &str, key: &ApiKey) -> Result<()> {
     eprintln!("{what}; keep the key, it is not shown again:");
     out::line(format_args!("{}", key.reveal()))

@@ -1,5 +1,5 @@
-//! A service of this process alone, for a command that has a node and no service: the same stages as `braid serve`, on
-//! a loopback port.
+//! Runs a service inside this process on a loopback port, for a command with a node and no service. It runs the same
+//! stages as `braid serve`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use tokio::task::JoinHandle;
 
 use crate::api::Api;
 
-/// How long a simulation may take: nobody else waits.
-const SIMULATION: Duration = Duration::from_secs(10);
+/// Timeout of a simulation: longer than a service's, since no other caller waits.
+const SIMULATION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A service that ends with this.
+/// A running service; dropping it stops the service.
 pub(crate) struct Local {
-    /// Asks it.
+    /// Client of the service.
     pub api: Api,
     tasks: Vec<JoinHandle<()>>,
     _follower: FollowerHandle,
@@ -44,7 +44,7 @@ impl Local {
         let (keys, key, quotes) = stores().map_err(crate::data::cannot_store)?;
         let market = Arc::new(MarketFeed::new(follower.status.clone()));
         let app = App::new(Parts {
-            config: Config { simulation_time: SIMULATION, ..Config::default() },
+            config: Config { simulation_time: SIMULATION_TIMEOUT, ..Config::default() },
             clock: Arc::new(SystemClock),
             feed: Arc::clone(&market),
             node: Some(node.clone()),
@@ -70,7 +70,7 @@ impl Local {
 impl Drop for Local {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
-        // what is left is in the system's folder for temporary files
+        // a failure leaves files in the system's directory for temporary files
         let _ = std::fs::remove_dir_all(&self.dir);
     }
 }

@@ -17,7 +17,7 @@ const TRACE: &str = "trace";
 /// Variables of which one must be set for traces to be sent, as OpenTelemetry specifies them.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
-/// How logs look.
+/// Format of logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
     /// For a person.
@@ -38,18 +38,18 @@ pub(crate) struct LogArgs {
     log: String,
 }
 
-/// Logging that runs. Dropping it sends the last traces.
+/// Running logging. Dropping it sends the last traces.
 pub(crate) struct Logging {
     filter: reload::Handle<Targets, Registry>,
     traces: Option<SdkTracerProvider>,
 }
 
 impl LogArgs {
-    /// Starts logging, and traces where the environment names a collector.
+    /// Starts logging, and sends traces if the environment names a collector.
     pub(crate) fn start(&self) -> Result<Logging> {
         let (filter, handle) = reload::Layer::new(self.filter()?);
         let lines = tracing_subscriber::fmt::layer()
-            // colours for eyes, plain text for files
+            // colours only on a terminal
             .with_ansi(std::io::stderr().is_terminal())
             .with_writer(std::io::stderr);
         let lines = match self.log_format {
@@ -72,7 +72,7 @@ impl LogArgs {
     fn filter(&self) -> Result<Targets> {
         let wrong = |why: String| eyre!("--log {:?} is not a level or a list of target=level: {why}", self.log);
         let filter = self.log.parse::<Targets>().map_err(|error| wrong(error.to_string()))?;
-        // a word that is no level is taken for the name of a module
+        // the parser takes a word that is no level for a module
         let is_name = |target: &str| target.chars().all(|c| c.is_ascii_alphanumeric() || "_:-".contains(c));
         if let Some((target, _)) = filter.iter().find(|(target, _)| !is_name(target)) {
             return Err(wrong(format!("{target:?} is no module")));
@@ -81,17 +81,16 @@ impl LogArgs {
     }
 }
 
-/// Leaves out what a library logs of the opening of a websocket: it is the whole request, with the node's path and
-/// password in it.
+/// Hides a library's log of the opening of a websocket: it has the whole request, with the node's path and password.
 fn shows_no_secret(line: &tracing::Metadata<'_>) -> bool {
     *line.level() != tracing::Level::TRACE || !line.target().starts_with("tungstenite")
 }
 
 impl Logging {
-    /// Logs by other options from now on; the format stays.
+    /// Changes what is logged; the format stays.
     pub(crate) fn change(&self, args: &LogArgs) -> Result<()> {
         self.filter.reload(args.filter()?).map_err(|error| eyre!("the log cannot be changed: {error}"))?;
-        tracing::info!(filter = args.log, "what is logged was read anew");
+        tracing::info!(filter = args.log, "the log filter was reloaded");
         Ok(())
     }
 }
@@ -104,7 +103,7 @@ impl Drop for Logging {
     }
 }
 
-/// Connects to the collector of traces that the environment names, if it names one.
+/// Connects to the collector of traces, if the environment names one.
 fn collector() -> Result<Option<SdkTracerProvider>> {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if !ENDPOINTS.iter().any(is_set) {

@@ -1,4 +1,4 @@
-//! `braid tokens`, `braid pools` and `braid prices`: what a market holds, for a person or a machine.
+//! `braid tokens`, `braid pools` and `braid prices`: print a market's content as text or JSON.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use braid_market::Market;
 use braid_primitives::{Token, TokenId};
 use braid_protocols::Pool;
 use braid_quoting::directory::Directory;
-use braid_quoting::prices::{dollars_per_ether_in, price_in_dollars};
+use braid_quoting::prices::{dollars_per_ether, ether_per_token, price_in_dollars};
 use braid_routing::Prepared;
 use eyre::Result;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(crate) struct TokensArgs {
     json: bool,
 }
 
-/// What `braid pools` and `braid prices` are asked.
+/// Arguments of `braid pools` and `braid prices`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NamedArgs {
     /// Tokens, by symbol or address; `pools` lists the pools that hold all of them
@@ -92,11 +92,11 @@ pub(crate) fn pools(args: &NamedArgs) -> Result<()> {
 pub(crate) fn prices(args: &NamedArgs) -> Result<()> {
     let market = Arc::new(args.source.market()?);
     let prepared = Prepared::new(Arc::clone(&market));
-    let dollars = dollars_per_ether_in(&prepared);
+    let dollars = dollars_per_ether(&prepared);
     let mut rows = Vec::new();
     for name in &args.tokens {
         let (id, token) = find(&market, name)?;
-        let ether = prepared.reference_price(id).filter(|price| price.is_finite() && *price > 0.0);
+        let ether = ether_per_token(&prepared, id);
         let usd = ether.zip(dollars).map(|(ether, rate)| price_in_dollars(ether * rate));
         rows.push((token, ether, usd));
     }
@@ -117,7 +117,7 @@ pub(crate) fn prices(args: &NamedArgs) -> Result<()> {
     out::line(format_args!("block {}", market.block().number))
 }
 
-/// Rounds a price to eight significant digits: it is no more exact than that.
+/// Rounds a price to eight significant digits, for people.
 fn for_people(price: f64) -> f64 {
     format!("{price:.7e}").parse().unwrap_or(price)
 }
@@ -143,7 +143,7 @@ mod tests {
     use super::for_people;
 
     #[test]
-    fn a_price_has_no_digits_to_spare() {
+    fn a_price_is_rounded_to_eight_digits() {
         for (price, text) in
             [(0.000_333_279_439_490_098_8, "0.00033327944"), (30.000_778_565_732_88, "30.000779"), (1.0, "1")]
         {

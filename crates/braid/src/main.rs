@@ -106,14 +106,14 @@ enum MarketCommand {
     Diff(diff::Args),
 }
 
-/// Reads the command line as [`parsed`] does, for a process that goes on where it is wrong.
+/// Parses the command line as [`parsed`] does, without exiting on an error.
 fn try_parsed() -> Result<Command, String> {
     let (command, _) = config_file::apply(Cli::command(), std::env::args_os())?;
     let matches = command.try_get_matches().map_err(|error| error.to_string())?;
     Cli::from_arg_matches(&matches).map(|cli| cli.command).map_err(|error| error.to_string())
 }
 
-/// Reads the command line, over the environment, over the configuration file, over the defaults.
+/// Parses the command line. It takes precedence over the environment, then the configuration file, then the defaults.
 fn parsed() -> Cli {
     let command = match config_file::apply(Cli::command(), std::env::args_os()) {
         Ok((command, _)) => command,
@@ -154,7 +154,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says why a command failed.
+/// Prints the error of a command, and returns its exit code.
 #[expect(clippy::needless_pass_by_value, reason = "it is what a failed command leaves")]
 fn complain(error: eyre::Report) -> ExitCode {
     eprintln!("braid: {}", source::plain_words(&error.to_string()));

@@ -1,4 +1,4 @@
-//! `braid completions` and `braid man`: from the command line's own definition.
+//! `braid completions` and `braid man`, generated from the definition of the command line.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Where `braid serve` has the market from: a node, or a service with a node that publishes it.
+//! The market's source of `braid serve`: a node, or another service that publishes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,12 +18,12 @@ use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
 use crate::snapshot::SnapshotArgs;
 
-/// Longest wait for a lease to be given back.
-const RELEASE: Duration = Duration::from_secs(3);
+/// Longest wait for the release of the lease.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SourceArgs {
-    // stays the first: the fields after it take their values out of what it reads
+    // must be first: clap removes the values of later fields from the matches that it reads
     #[command(flatten)]
     node_only: NodeOnly,
     #[command(flatten)]
@@ -63,13 +63,13 @@ impl SourceArgs {
     }
 }
 
-/// What is opened before the service listens.
+/// A source, opened before the service listens.
 pub(crate) enum Source {
     Node { pools: Box<FollowerConfig>, store: Arc<MarketStore>, saved: Option<Saved>, stream: Option<MarketStream> },
     Stream(MarketStream),
 }
 
-/// A source at work.
+/// A running source.
 pub(crate) struct Running {
     kind: Kind,
     tasks: Vec<JoinHandle<()>>,
@@ -92,7 +92,7 @@ enum Kind {
 }
 
 impl Source {
-    /// Opens what is on disk.
+    /// Opens the stored market, or the stream.
     pub(crate) fn prepare(args: &SourceArgs, mut pools: FollowerConfig) -> Result<Self> {
         let stream = args.redis.as_deref().map(MarketStream::open).transpose()?;
         match stream {
@@ -105,7 +105,7 @@ impl Source {
         }
     }
 
-    /// Begins to follow the node.
+    /// Starts to follow the node.
     pub(crate) async fn start(self, args: &SourceArgs) -> Result<Running> {
         let kind = match self {
             Self::Stream(stream) => {
@@ -124,7 +124,7 @@ impl Source {
 }
 
 impl Running {
-    /// Returns the node, where there is one.
+    /// Returns the node, if there is one.
     pub(crate) fn node(&self) -> Option<Node> {
         match &self.kind {
             Kind::Node { node, .. } => Some(node.clone()),
@@ -148,8 +148,7 @@ impl Running {
         }
     }
 
-    /// Starts what the service does with it: audits and publishes what it reads from a node, or reads what another one
-    /// publishes.
+    /// Starts the tasks of the source: audits and publishes a node's market, or follows the stream.
     pub(crate) fn serve(mut self, app: &App, args: &SourceArgs) -> Self {
         let audit = Arc::clone(&app.audit);
         match &mut self.kind {
@@ -177,13 +176,13 @@ impl Running {
         self
     }
 
-    /// Ends all of it in order, and writes what is to be there at the next start.
+    /// Stops all tasks in order, and writes the market to disk.
     pub(crate) async fn stop(self) {
         self.tasks.iter().for_each(JoinHandle::abort);
         if let Some((stop, publishing)) = self.publishing {
             drop(stop);
-            // where the server does not answer the lease ends by itself
-            let _ = tokio::time::timeout(RELEASE, publishing).await;
+            // without an answer of the server the lease expires
+            let _ = tokio::time::timeout(RELEASE_TIMEOUT, publishing).await;
         }
         let Kind::Node { node, limits, follower, store, .. } = self.kind else { return };
         limits.keep(&node).await;

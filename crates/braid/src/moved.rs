@@ -1,4 +1,4 @@
-//! Commands of the workshop, which are `braid-lab`'s: handed to it where it lies beside this binary.
+//! Runs development commands, which moved to `braid-lab`, with the `braid-lab` beside this binary.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -19,10 +19,10 @@ const MOVED: [&[&str]; 7] = [
 /// Runs a command that moved to `braid-lab`; `None` for any other.
 pub(crate) fn run(args: &[OsString]) -> Option<Result<ExitCode>> {
     let name = MOVED.iter().find(|name| args.get(..name.len()).is_some_and(|words| words == **name))?;
-    Some(hand_over(&name.join(" "), args))
+    Some(run_lab(&name.join(" "), args))
 }
 
-fn hand_over(name: &str, args: &[OsString]) -> Result<ExitCode> {
+fn run_lab(name: &str, args: &[OsString]) -> Result<ExitCode> {
     let beside = std::env::current_exe()?.with_file_name(format!("{LAB}{}", std::env::consts::EXE_SUFFIX));
     if !beside.exists() {
         return Err(eyre!(

@@ -1,13 +1,13 @@
-//! Options of `braid serve` that only a service with a node uses.
+//! Finds options of `braid serve` that only a service with a node uses.
 
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches};
 
-/// Those of them that are not at their defaults, as the command line names them, wherever they were set. Adds no option
-/// itself.
+/// The options among them that differ from their defaults, by long name, whether set by flag, variable or file. Adds no
+/// option itself.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeOnly(pub(crate) Vec<String>);
 
-/// Returns whether a service without a node has no use for an option.
+/// Returns whether only a service with a node uses an option.
 fn is_node_only(arg: &Arg) -> bool {
     let group = arg.get_help_heading().is_some_and(|heading| ["Nodes", "Pools"].contains(&heading));
     let name = arg.get_long().unwrap_or_default();
@@ -16,7 +16,7 @@ fn is_node_only(arg: &Arg) -> bool {
 
 impl FromArgMatches for NodeOnly {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        // a configuration file's values are defaults in the matches: only a command without the file has the real ones
+        // the matches have the configuration file's values as defaults: take the real ones from a command without the file
         let mut plain = crate::Cli::command();
         plain.build();
         let options = plain.find_subcommand("serve").into_iter().flat_map(Command::get_arguments);

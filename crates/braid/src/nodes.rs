@@ -1,4 +1,4 @@
-//! Which nodes are asked: options common to the commands that follow a chain.
+//! Options of nodes, for the commands that follow a chain.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,7 +56,7 @@ impl NodeArgs {
         for report in node.report() {
             match report.fault {
                 None => tracing::info!(node = report.name, "connected to a node"),
-                Some(fault) => tracing::warn!(node = report.name, %fault, "a node is of no use at present"),
+                Some(fault) => tracing::warn!(node = report.name, %fault, "a node cannot be used at present"),
             }
         }
         Ok(node)

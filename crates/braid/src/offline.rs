@@ -1,4 +1,4 @@
-//! `braid market show` and `braid market save`: a market looked at by a person, and kept.
+//! `braid market show` and `braid market save`: print a market, and write it to a file.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::source::follow_once;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   braid market show now.market
-  braid market show --data /var/lib/braid    (what a stopped server had, with the pools that its self-audit set aside)")]
+  braid market show --data /var/lib/braid    (the market of a stopped server, with its pools in quarantine)")]
 pub(crate) struct ShowArgs {
     /// Market file
     #[arg(value_name = "FILE", required_unless_present = "data", conflicts_with = "data")]
@@ -27,7 +27,7 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   braid market save --rpc-url http://127.0.0.1:8545 now.market
-  braid market save --data /var/lib/braid last.market    (what a stopped server had, without a node; `--snapshot` begins with it)")]
+  braid market save --data /var/lib/braid last.market    (the market of a stopped server, without a node; for `--snapshot`)")]
 pub(crate) struct SaveArgs {
     /// The node to read from
     #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true, conflicts_with = "data")]
@@ -47,14 +47,14 @@ pub(crate) fn save(args: &SaveArgs) -> Result<()> {
         (None, Some(url)) => follow_once(url)?,
         (None, None) => return Err(eyre!("name a market: --rpc-url URL or --data DIR")),
     };
-    // In canonical form, so that the same pools in the same states are the same bytes.
+    // canonical form: the same pools in the same states give the same bytes
     let market = market.canonical();
     market.save(&args.file)?;
     let (pools, block) = (market.pools().len(), market.block().number);
     out::line(format_args!("{pools} pools at block {block} are in {}", args.file.display()))
 }
 
-/// Writes the market of a data directory with the search for pools: a start elsewhere goes on from it.
+/// Writes the market of a data directory with its search for pools, from which another service can start.
 fn save_snapshot(dir: &Path, file: &Path) -> Result<()> {
     let snapshot = Snapshot::save(crate::data::stored(dir)?, file)?;
     let (pools, block, known) = (snapshot.pools, snapshot.block.number, snapshot.search.known.len());
@@ -93,7 +93,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
     args.data.as_deref().map_or(Ok(()), show_quarantine)
 }
 
-/// The pools that the self-audit set aside.
+/// Prints the pools in quarantine.
 fn show_quarantine(dir: &Path) -> Result<()> {
     let pools = braid_store::quarantine::load(dir).map_err(crate::data::cannot_store)?;
     out::line(format_args!("pools in quarantine: {}", pools.len()))?;

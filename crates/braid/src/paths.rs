@@ -1,4 +1,4 @@
-//! Where the service keeps its data.
+//! The data directory.
 
 use std::path::PathBuf;
 

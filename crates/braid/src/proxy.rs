@@ -1,4 +1,4 @@
-//! `braid proxy`: where the execution proxy is, whether it is there, and putting it there.
+//! `braid proxy`: prints the execution proxy's address, verifies its code, and deploys it.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use braid_primitives::{Address, B256};
 use clap::Subcommand;
 use eyre::{Report, Result, eyre};
 
-use crate::chain::{Chain, Found};
+use crate::chain::{Chain, ProxyCode};
 use crate::{key, out};
 
 #[derive(Debug, clap::Args)]
@@ -80,12 +80,12 @@ fn wait(work: impl Future<Output = Result<()>>) -> Result<()> {
 async fn verify(args: &NodeArgs) -> Result<()> {
     let chain = Chain::connect(&args.rpc_url, args.chain_id, None).await?;
     match chain.proxy().await? {
-        Found::Proxy => say_deployed(&chain, "is deployed"),
-        Found::Nothing => {
+        ProxyCode::Proxy => say_deployed(&chain, "is deployed"),
+        ProxyCode::None => {
             let address = proxy::address();
             Err(eyre!("there is nothing at {address} on chain {}: `braid proxy deploy` puts the proxy there", chain.id))
         }
-        Found::Other(hash) => Err(other_code(&chain, hash)),
+        ProxyCode::Other(hash) => Err(other_code(&chain, hash)),
     }
 }
 
@@ -93,9 +93,9 @@ async fn deploy(args: &DeployArgs) -> Result<()> {
     let payer = Payer::of(args)?;
     let chain = Chain::connect(&args.node.rpc_url, args.node.chain_id, payer.key()).await?;
     match chain.proxy().await? {
-        Found::Proxy => return say_deployed(&chain, "was deployed before; nothing was sent"),
-        Found::Nothing => {}
-        Found::Other(hash) => return Err(other_code(&chain, hash)),
+        ProxyCode::Proxy => return say_deployed(&chain, "was deployed before; nothing was sent"),
+        ProxyCode::None => {}
+        ProxyCode::Other(hash) => return Err(other_code(&chain, hash)),
     }
     if chain.code_hash(proxy::CREATE2_DEPLOYER).await?.is_none() {
         return Err(eyre!(
@@ -112,12 +112,12 @@ async fn deploy(args: &DeployArgs) -> Result<()> {
     let receipt = chain.send(transaction).await?;
     let hash = receipt.transaction_hash;
     match chain.proxy().await? {
-        Found::Proxy => {
+        ProxyCode::Proxy => {
             out::line(format_args!("transaction {hash}, {} gas, paid by {}", receipt.gas_used, payer.address()))?;
             say_deployed(&chain, "is deployed")
         }
-        Found::Nothing => Err(eyre!("{hash} is mined, but it left nothing at {}", proxy::address())),
-        Found::Other(hash) => Err(other_code(&chain, hash)),
+        ProxyCode::None => Err(eyre!("{hash} is mined, but it left nothing at {}", proxy::address())),
+        ProxyCode::Other(hash) => Err(other_code(&chain, hash)),
     }
 }
 
@@ -130,7 +130,7 @@ fn other_code(chain: &Chain, got: B256) -> Report {
     eyre!("the code at {address} on chain {} is not the proxy's: its hash is {got}, expected {expected}", chain.id)
 }
 
-/// Who pays for the deployment.
+/// Account that pays for the deployment.
 enum Payer {
     Key(PrivateKeySigner),
     Account(Address),

@@ -1,4 +1,4 @@
-//! Which pools are wanted: options common to the commands that follow a node.
+//! Options of pools to follow, for the commands that follow a node.
 
 use std::collections::BTreeSet;
 
@@ -44,8 +44,8 @@ pub(crate) struct RuleArgs {
     find_vaults: bool,
 }
 
-/// Most vaults that can be named: each is read at every block.
-const MOST_VAULTS: usize = 256;
+/// Most vaults in options: each is read at every block.
+const MAX_VAULTS: usize = 256;
 
 fn parse_ether(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -55,7 +55,7 @@ fn parse_ether(text: &str) -> Result<f64, String> {
 }
 
 impl RuleArgs {
-    /// Returns a follower's settings under these rules.
+    /// Returns a follower's settings with these rules.
     pub(crate) fn follower(&self) -> Result<FollowerConfig> {
         let (denied, allowed) = (products(&self.deny_protocols)?, products(&self.allow_protocols)?);
         let followed = |product: &&Product| {
@@ -73,9 +73,9 @@ impl RuleArgs {
             allow_pools: self.allow_pools.iter().copied().collect(),
         };
         let vaults: BTreeSet<Address> = self.vaults.iter().copied().collect();
-        if vaults.len() > MOST_VAULTS {
+        if vaults.len() > MAX_VAULTS {
             return Err(eyre!(
-                "{} vaults are named, and at most {MOST_VAULTS} can be: name fewer with --vault",
+                "{} vaults are named, and at most {MAX_VAULTS} can be: name fewer with --vault",
                 vaults.len()
             ));
         }
@@ -94,7 +94,7 @@ impl RuleArgs {
         })
     }
 
-    /// Returns whether vaults are taken that are on no list.
+    /// Returns whether unlisted vaults are followed.
     pub(crate) fn guesses_vaults(&self) -> bool {
         self.find_vaults || !self.vaults.is_empty()
     }

@@ -1,17 +1,17 @@
-//! Secrets from files: one a line, blank lines and lines that begin with # aside.
+//! Reads secrets from files: one per line, without blank lines and lines that begin with #.
 
 use std::path::{Path, PathBuf};
 
 use eyre::{Result, eyre};
 
-/// Reads the secrets of a file. An error names the file and never what is in it.
+/// Reads the secrets of a file. An error names the file, never its content.
 pub(crate) fn read(path: &Path) -> Result<Vec<String>> {
     let text = std::fs::read_to_string(path).map_err(|error| eyre!("cannot read {}: {error}", path.display()))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     Ok(lines.map(str::to_owned).collect())
 }
 
-/// Joins the secrets that were given straight with those of a file.
+/// Joins secrets given directly with those of a file.
 pub(crate) fn with(given: &[String], file: Option<&PathBuf>) -> Result<Vec<String>> {
     let mut all = given.to_vec();
     if let Some(path) = file {

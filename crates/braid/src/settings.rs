@@ -1,6 +1,6 @@
-//! `braid config`: what the settings of `braid serve` are, where each comes from, and a file with all of them.
+//! `braid config`: prints the settings of `braid serve` with their sources, and a file with all of them.
 //!
-//! The options of `braid serve` are the only list of settings: their help texts and defaults are what is shown here.
+//! Takes names, help texts and defaults from the options of `braid serve`, the only list of settings.
 
 use std::ffi::OsString;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Reads everything as `braid serve` would, and lists it.
+/// Reads the settings as `braid serve` would, and lists them.
 fn check(args: &CheckArgs) -> Result<()> {
     let words = ["braid", "serve"].into_iter().map(OsString::from).chain(args.options.iter().cloned());
     let words: Vec<OsString> = words.collect();
@@ -49,7 +49,7 @@ fn check(args: &CheckArgs) -> Result<()> {
     if let crate::Command::Serve(args) = &cli.command {
         args.check()?;
     }
-    // the command without the file has its options in the order of the help text
+    // a command without the file has its options in the order of the help text
     let plain = crate::Cli::command();
     let serve = plain.find_subcommand("serve").ok_or_else(|| eyre!("there is no command serve"))?;
     let matches = matches.subcommand_matches("serve").ok_or_else(|| eyre!("there is no command serve"))?;
@@ -68,7 +68,7 @@ fn settings(serve: &Command) -> impl Iterator<Item = &Arg> {
     serve.get_arguments().filter(is_setting)
 }
 
-/// Returns a setting's name, its value and where that comes from. Secrets are not shown.
+/// Returns a setting's name, value and source, without secrets.
 fn row(arg: &Arg, matches: &ArgMatches, in_file: &[String]) -> [String; 3] {
     let (name, id) = (arg.get_long().unwrap_or_default(), arg.get_id().as_str());
     let source = match matches.value_source(id) {
@@ -107,7 +107,7 @@ fn example() -> String {
     text
 }
 
-/// Returns the default as TOML, or an empty value where there is none.
+/// Returns the default as TOML; an empty value if there is none.
 fn default_of(arg: &Arg) -> String {
     let defaults: Vec<String> =
         arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
@@ -125,7 +125,7 @@ fn variable(arg: &Arg) -> String {
     arg.get_env().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Lines of at most so many characters.
+/// Wraps a text to lines of at most `width` characters.
 fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

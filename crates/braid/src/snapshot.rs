@@ -1,4 +1,4 @@
-//! `--snapshot`: what a first start goes on from.
+//! `--snapshot`: a market file from which a first start continues.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) struct SnapshotArgs {
 }
 
 impl SnapshotArgs {
-    /// Returns the snapshot, where one is named and there is no market yet.
+    /// Loads the snapshot, if one is named and there is no stored market.
     pub(crate) fn load(&self, saved: Option<&Saved>) -> Result<Option<Arc<Snapshot>>> {
         let Some(path) = &self.snapshot else { return Ok(None) };
         if saved.is_some() {
@@ -35,7 +35,7 @@ impl SnapshotArgs {
         Ok(Some(Arc::new(snapshot)))
     }
 
-    /// Fails unless the snapshot is of the node's chain.
+    /// Checks that the snapshot is of the node's chain.
     pub(crate) async fn check(&self, node: &Node, snapshot: Option<&Arc<Snapshot>>) -> Result<()> {
         let (Some(path), Some(snapshot)) = (&self.snapshot, snapshot) else { return Ok(()) };
         check_snapshot(node, snapshot).await.map_err(|error| cannot_use(path, &error))

@@ -1,4 +1,4 @@
-//! Where commands for people take their market from: a node or a file.
+//! The market's source of offline commands: a node or a file.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub(crate) fn follow_once(url: &str) -> Result<Market> {
     })
 }
 
-/// Finds a token by address, or by symbol: the one with the most pools where several share it.
+/// Finds a token by address, or by symbol: the one with the most pools if several have it.
 pub(crate) fn find<'a>(market: &'a Market, name: &str) -> Result<(TokenId, &'a Token)> {
     let tokens = market.tokens();
     let by_address = name.parse().ok().and_then(|address| tokens.id(address));
@@ -56,7 +56,7 @@ pub(crate) fn find<'a>(market: &'a Market, name: &str) -> Result<(TokenId, &'a T
     found.ok_or_else(|| eyre!("the market has no token {name:?}"))
 }
 
-/// Says which token a symbol was taken for, where several share it.
+/// Returns a note on the token chosen for a symbol, if several have it.
 fn say_others(market: &Market, taken: TokenId, name: &str) {
     let others = market.tokens().iter().filter(|(id, token)| *id != taken && token.symbol.eq_ignore_ascii_case(name));
     let others = others.count();
@@ -65,7 +65,7 @@ fn say_others(market: &Market, taken: TokenId, name: &str) {
     }
 }
 
-/// Says which token a symbol was taken for, where several tokens have it.
+/// Writes the note on the token chosen for a symbol that several have.
 pub(crate) fn which(symbol: &str, taken: Address, others: usize) -> String {
     let tokens = if others == 1 { "another token has" } else { "other tokens have" };
     let count = if others == 1 { String::new() } else { format!("{others} ") };
@@ -73,12 +73,12 @@ pub(crate) fn which(symbol: &str, taken: Address, others: usize) -> String {
     format!("{symbol} is {address} here; {count}{tokens} this symbol too: name it by its address")
 }
 
-/// Cleans a sentence that somebody else wrote (a contract's reason, a service's warning) for one line of a terminal.
+/// Cleans an untrusted sentence (a contract's reason, a service's warning) for one line of a terminal.
 pub(crate) fn plain_words(text: &str) -> String {
     braid_quoting::picture::clean(text, 1_000)
 }
 
-/// Text that a token's maker chose, on one line of a terminal: control characters would move its cursor.
+/// Cleans an untrusted token name for one line of a terminal, without control characters.
 pub(crate) fn plain(text: &str) -> String {
     braid_quoting::picture::clean(text, 40)
 }

@@ -1,4 +1,4 @@
-//! `braid sync`: searches the chain for pools and keeps what it finds, with a progress bar.
+//! `braid sync`: searches the chain for pools and stores them, with a progress bar.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     snapshot: SnapshotArgs,
     #[command(flatten)]
     log: LogArgs,
-    // stays the last: its heading counts for what follows
+    // must be last: its heading applies to all later options
     #[command(flatten)]
     rules: RuleArgs,
 }
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     })
 }
 
-/// Shows the status until everything is searched, read and at the head.
+/// Shows the status until the search is done and the market is at the head.
 async fn until_done(status: &mut tokio::sync::watch::Receiver<SyncStatus>, bar: &ProgressBar) -> Result<()> {
     let mut shown = None;
     loop {
@@ -91,7 +91,7 @@ async fn until_done(status: &mut tokio::sync::watch::Receiver<SyncStatus>, bar: 
     }
 }
 
-/// What a bar counts.
+/// Unit of the progress bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
     Blocks,
@@ -135,6 +135,6 @@ fn style(kind: Shown) -> ProgressStyle {
         }
         Shown::Nothing => "{spinner} {wide_msg}",
     };
-    // A template that cannot be read would only cost the picture.
+    // an invalid template only costs the style
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

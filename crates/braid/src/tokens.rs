@@ -1,4 +1,4 @@
-//! Tokens by name, as a service knows them.
+//! Resolves token names through a service.
 
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use eyre::{Result, eyre};
@@ -9,18 +9,18 @@ use crate::quote::words;
 use crate::source::{plain, which};
 use crate::units::{amount_of, format_units};
 
-/// A token that was named.
+/// A token that the user named.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     pub address: Address,
     pub symbol: String,
     pub decimals: u8,
-    /// How many other tokens have its symbol, where it was named by that.
+    /// Number of other tokens with its symbol, if it was named by symbol.
     pub others: usize,
 }
 
 impl Named {
-    /// Says which token was taken, where several have its symbol.
+    /// Returns a note on the chosen token, if several have its symbol.
     pub(crate) fn note(&self) -> Option<String> {
         (self.others > 0).then(|| which(&self.symbol, self.address, self.others))
     }
@@ -30,7 +30,7 @@ impl Named {
     }
 }
 
-/// What is sold and bought.
+/// Tokens and amounts of a swap.
 #[derive(Debug)]
 pub(crate) struct Sides {
     pub inputs: Vec<Named>,
@@ -38,17 +38,17 @@ pub(crate) struct Sides {
     pub terms: Terms,
 }
 
-/// Which side's amounts are given.
+/// Amounts of a swap, on one of its sides.
 #[derive(Debug)]
 pub(crate) enum Terms {
-    /// So much of each input is sold, for outputs of these shares in basis points.
+    /// Amounts of the inputs, and shares of the outputs in basis points.
     Sale { amounts: Vec<U256>, shares_bps: Vec<u16> },
-    /// So much of the output is bought.
+    /// Exact amount of the output.
     Purchase { amount: U256 },
 }
 
 impl Sides {
-    /// Finds what words name.
+    /// Resolves the tokens of a parsed swap.
     pub(crate) async fn of(api: &Api, asked: &words::Asked) -> Result<Self> {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         let terms = match asked {
@@ -75,7 +75,7 @@ impl Sides {
         Ok(Self { inputs, outputs, terms })
     }
 
-    /// Returns every token, what is sold first.
+    /// Returns every token, inputs first.
     pub(crate) fn tokens(&self) -> impl Iterator<Item = &Named> {
         self.inputs.iter().chain(&self.outputs)
     }
@@ -99,7 +99,7 @@ impl Sides {
     }
 }
 
-/// Finds a token by address, or by symbol: the best known where several share it.
+/// Finds a token by address, or by symbol: the best known one if several have it.
 pub(crate) async fn token(api: &Api, name: &str) -> Result<Named> {
     if name.eq_ignore_ascii_case("ETH") {
         return Ok(Named { address: NATIVE_ETHER, symbol: "ETH".into(), decimals: 18, others: 0 });

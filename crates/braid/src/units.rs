@@ -1,10 +1,10 @@
-//! Whole tokens and atomic units, without floating point.
+//! Converts whole tokens to atomic units and back, without floating point.
 
 use braid_primitives::U256;
 use eyre::{Result, eyre};
 
-/// Atomic units of a decimal number of whole tokens, as `1.5`, `.5` or `2.`; `None` when it is no such number or has
-/// too many places.
+/// Parses a decimal number of whole tokens, such as `1.5`, `.5` or `2.`, to atomic units; `None` for another text, or if it
+/// has more than `decimals` places.
 pub(crate) fn parse_units(text: &str, decimals: u8) -> Option<U256> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let places = usize::from(decimals);
@@ -15,16 +15,16 @@ pub(crate) fn parse_units(text: &str, decimals: u8) -> Option<U256> {
     U256::from_str_radix(&format!("{whole}{fraction:0<places$}"), 10).ok()
 }
 
-/// Wei of a decimal number of gwei; a price of gas is below a gwei as often as not.
+/// Parses a decimal number of gwei to wei.
 ///
 /// # Errors
-/// Where it is no such number, has more than nine decimals, or its wei do not fit 64 bits.
+/// If the text is no such number, has more than nine decimals, or its wei do not fit 64 bits.
 pub(crate) fn parse_gwei(text: &str) -> Result<u64> {
     let wei = parse_units(text, 9).and_then(|wei| u64::try_from(wei).ok());
     wei.ok_or_else(|| eyre!("{text:?} is no price in gwei: a decimal number with at most 9 places"))
 }
 
-/// Atomic units of an amount of a token that is more than nothing.
+/// Parses an amount of a token above zero to atomic units.
 pub(crate) fn amount_of(text: &str, symbol: &str, decimals: u8) -> Result<U256> {
     let units = parse_units(text, decimals).filter(|units| !units.is_zero());
     units.ok_or_else(|| eyre!("{text:?} is no amount of {symbol}: a decimal number with at most {decimals} places"))

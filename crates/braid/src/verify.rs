@@ -1,4 +1,4 @@
-//! `braid verify`: what of a receipt agrees with what it says it was made of.
+//! `braid verify`: recomputes a receipt, and reports differences.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failed};
 use crate::out;
 
 /// Longest receipt that is read, in bytes.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -38,8 +38,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.receipt.display();
     let length = std::fs::metadata(&args.receipt).map_err(|error| eyre!("{name}: {error}"))?.len();
-    if length > MOST_BYTES {
-        return Err(eyre!("{name} is no receipt: it has {length} bytes, and {MOST_BYTES} at most are read"));
+    if length > MAX_BYTES {
+        return Err(eyre!("{name} is no receipt: it has {length} bytes, and {MAX_BYTES} at most are read"));
     }
     let text = std::fs::read(&args.receipt).map_err(|error| eyre!("{name}: {error}"))?;
     let market = args.market.as_deref().map(Market::load).transpose()?;

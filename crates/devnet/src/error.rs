@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use alloy::primitives::Address;
 
-/// Why the local chain could not start or answer.
+/// Errors of the start and the use of the local chain.
 #[derive(Debug, thiserror::Error)]
 pub enum DevnetError {
     /// The npm packages are not installed.
@@ -50,7 +50,7 @@ pub enum DevnetError {
     BadFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         problem: String,
     },
     /// The node refused a call or could not be reached.

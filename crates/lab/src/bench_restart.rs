@@ -11,7 +11,7 @@ use braid_primitives::{Address, PoolKey};
 use braid_protocols::{Discovered, Pool};
 use braid_routing::Prepared;
 use braid_store::MarketStore;
-use braid_store::market::{Change, Found, KnownPool, MARKET_FILE};
+use braid_store::market::{Change, Exclusion, ExclusionKind, Found, KnownPool, MARKET_FILE};
 use eyre::{Result, eyre};
 
 use crate::bench::{self, CHANGED};
@@ -112,23 +112,25 @@ fn change(market: &Arc<Market>, known: BTreeMap<PoolKey, Option<KnownPool>>) -> 
         known,
         sources: Vec::new(),
         lists: Vec::new(),
+        anchors: Vec::new(),
         rolled_back_to: None,
     }
 }
 
 fn known(market: &Market, left_out: u32) -> BTreeMap<PoolKey, Option<KnownPool>> {
-    let record = |key: PoolKey, coins, left_out: Option<String>| {
+    let record = |key: PoolKey, coins, excluded: Option<Exclusion>| {
         let pool =
             Discovered { key, product: braid_protocols::Product::UniswapV2, coins, fee_pips: 0, tick_spacing: 0 };
-        (key, Some(KnownPool { pool, announced_at: 1, left_out, unproven: false }))
+        (key, Some(KnownPool { pool, announced_at: 1, excluded, unproven: false }))
     };
     let coins =
         |pool: &Pool| pool.coins.iter().filter_map(|id| market.tokens().get(*id)).map(|token| token.address).collect();
     let held = market.pools().iter().map(|pool| record(pool.key, coins(pool), None));
-    let reason = "it holds less ether than the configured floor";
+    let floor =
+        || Exclusion { kind: ExclusionKind::Floor, reason: "it holds less ether than the configured floor".to_owned() };
     let other = |index: u32| {
         let address = Address::left_padding_from(&(u64::from(index) << 20).to_be_bytes());
-        record(address.into(), vec![address, Address::ZERO], Some(reason.to_owned()))
+        record(address.into(), vec![address, Address::ZERO], Some(floor()))
     };
     held.chain((1..=left_out).map(other)).collect()
 }

@@ -29,7 +29,7 @@ pub(crate) fn load(args: &LoadArgs) -> Result<()> {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Pools of kinds that the form has no room for are left out, with a word.")]
+#[command(after_help = "Pools of kinds that the format does not support are skipped, with a message.")]
 pub(crate) struct ExportArgs {
     /// Market file: one that Braid wrote
     #[arg(value_name = "FILE")]
@@ -42,8 +42,8 @@ pub(crate) struct ExportArgs {
 /// Runs `braid-lab market export`.
 pub(crate) fn export(args: &ExportArgs) -> Result<()> {
     let exported = recorded::export(&read(&args.file)?);
-    for (product, count) in &exported.left_out {
-        eprintln!("left out: {count} × {product}");
+    for (product, count) in &exported.unsupported {
+        eprintln!("skipped: {count} × {product}");
     }
     let context = || format!("cannot write {}", args.json.display());
     let file = std::fs::File::create(&args.json).wrap_err_with(context)?;
@@ -53,7 +53,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<()> {
 fn read(file: &Path) -> Result<Market> {
     let imported = recorded::open(file)?;
     for (kind, count) in &imported.skipped {
-        eprintln!("left out: {count} × {kind}");
+        eprintln!("skipped: {count} × {kind}");
     }
     Ok(imported.market)
 }

@@ -33,10 +33,10 @@ const PROBE: Duration = Duration::from_secs(10);
 const WARM: u32 = 4;
 
 /// The maximum number of pending requests. Requests beyond it count as failed.
-const MOST_UNDER_WAY: usize = 4_096;
+const MAX_IN_FLIGHT: usize = 4_096;
 
 /// The maximum number of requests of a run.
-const MOST_REQUESTS: u64 = 2_000_000;
+const MAX_REQUESTS: u64 = 2_000_000;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -234,7 +234,7 @@ async fn stream(
     let mut under_way = JoinSet::new();
     let mut ticks = tokio::time::interval(Duration::from_secs_f64(1.0 / rate));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Burst);
-    for number in 0..MOST_REQUESTS {
+    for number in 0..MAX_REQUESTS {
         // The latency is counted from the time at which the request was due.
         let at = ticks.tick().await.into_std().saturating_duration_since(begun);
         if at >= length {
@@ -249,7 +249,7 @@ async fn stream(
         while let Some(answer) = under_way.try_join_next() {
             samples.answers.push(answer?);
         }
-        if under_way.len() >= MOST_UNDER_WAY {
+        if under_way.len() >= MAX_IN_FLIGHT {
             samples.answers.push(Answer { at, took: Duration::ZERO, status: 0 });
             continue;
         }

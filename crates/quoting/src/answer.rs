@@ -1,4 +1,4 @@
-//! The quote's answer, written from its draft.
+//! Writes a quote's answer from its draft.
 
 use braid_execution::{permit2, proxy};
 use braid_primitives::{CHAIN_ID, TokenId, U256};
@@ -8,44 +8,46 @@ use crate::accounts::Holdings;
 use crate::clock::rfc3339;
 use crate::draft::{Draft, Found};
 use crate::model::{
-    self, Approval, BlockRef, Bought, Eip55, EstimatedInput, EstimatedOutput, ExactOutput, FeeConfig, InputEcho,
-    Issues, OutputEcho, Permit2, QuoteAnswer, ReferencePrice, Warning,
+    self, BlockRef, Bought, Eip55, EstimatedInput, EstimatedOutput, ExactOutput, FeeConfig, InputEcho, Issues,
+    OutputEcho, Permit2, QuoteAnswer, ReferencePrice, Warning,
 };
 use crate::proxy::ProxyState;
 use crate::request::{InputEntry, OutputEntry};
 use crate::shown::Shown;
 use crate::{approvals, costs, path, prices, warnings};
 
-/// Writes the whole answer. `left_out` counts the known pools that the follower leaves out.
-pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> QuoteAnswer {
-    let request = &draft.asked.request;
-    let published = &draft.asked.published;
+/// Writes the answer. `excluded_by_follower` counts the known pools that are not in the market.
+pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower: usize) -> QuoteAnswer {
+    let request = &draft.input.request;
+    let published = &draft.input.published;
     let shown = Shown::by(request);
     let route = &draft.found.solution.route;
     let block = published.head.block();
-    let dollars = request.include_usd_pricing.then(|| prices::dollars_per_ether(published)).flatten();
+    let dollars = request.include_usd_pricing.then(|| prices::dollars_per_ether(&published.prepared)).flatten();
     let unread = Holdings::NONE;
     let holdings = draft.holdings.as_ref().unwrap_or(&unread);
-    let approvals = approvals::for_spender(&draft.found.order, holdings, proxy::address(), |holding| holding.to_proxy);
+    let approvals =
+        approvals::for_spender(&draft.found.order, holdings, proxy::address(), |holding| holding.proxy_allowance);
     let total_impact = total_impact_bps(draft);
     let simulated = draft.simulated.as_ref();
     let mut notes: Vec<Warning> = Vec::new();
     notes.extend(warnings::proxy(proxy_state));
     notes.extend(warnings::impact(total_impact));
     notes.extend((draft.found.purchase.is_some() && !draft.found.program.buys()).then(warnings::surplus));
+    notes.extend((request.excludes_wrapping() && wraps_ether(draft)).then(warnings::wrapping));
     notes.extend(warnings::long_ttl(request.ttl_s, request.slippage_tolerance_bps));
-    notes.extend(draft.aside.unchecked.iter().map(warnings::unchecked));
+    notes.extend(draft.exclusions.unverified.iter().map(warnings::unverified));
     notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
     notes.extend(simulated.and_then(|simulated| simulated.warning.clone()));
     notes.extend((request.include_usd_pricing && dollars.is_none()).then(warnings::no_dollars));
-    let certificate = certificate(draft, left_out);
+    let certificate = certificate(draft, excluded_by_follower);
     notes.extend(certificate.as_ref().err().map(warnings::uncertified));
     QuoteAnswer {
-        quote_id: draft.asked.id,
-        created_at: rfc3339(draft.asked.created_at_ms),
+        quote_id: draft.input.id,
+        created_at: rfc3339(draft.input.created_at_ms),
         expires_at: rfc3339(draft.expires_at_ms),
-        ttl_ms: draft.expires_at_ms.saturating_sub(draft.asked.created_at_ms),
+        ttl_ms: draft.expires_at_ms.saturating_sub(draft.input.created_at_ms),
         block: BlockRef { number: block.number, hash: block.hash, timestamp: block.timestamp },
         taker: Eip55(request.taker),
         recipient: Eip55(request.recipient),
@@ -74,13 +76,20 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, left_out: usize) -> 
     }
 }
 
+/// Returns whether the route wraps or unwraps ether.
+fn wraps_ether(draft: &Draft) -> bool {
+    let market = &draft.input.published.head.market;
+    let pools = draft.found.solution.route.steps.iter().filter_map(|step| market.pool(step.pool));
+    pools.into_iter().any(|pool| pool.product.wraps_ether())
+}
+
 fn inputs(draft: &Draft, shown: Shown) -> Vec<InputEcho> {
     let echo = |entry: &InputEntry| InputEcho {
         chain_id: CHAIN_ID,
         address: shown.token(entry.token.address),
         amount: entry.amount.map(Into::into),
     };
-    draft.asked.request.inputs.iter().map(echo).collect()
+    draft.input.request.inputs.iter().map(echo).collect()
 }
 
 fn outputs(draft: &Draft, shown: Shown) -> Vec<OutputEcho> {
@@ -90,19 +99,19 @@ fn outputs(draft: &Draft, shown: Shown) -> Vec<OutputEcho> {
         ratio_bps: entry.share_bps(),
         amount: entry.amount.map(Into::into),
     };
-    draft.asked.request.outputs.iter().map(echo).collect()
+    draft.input.request.outputs.iter().map(echo).collect()
 }
 
 /// Returns a token's symbol and decimals.
 fn named(draft: &Draft, id: TokenId) -> (String, u8) {
-    let token = draft.asked.published.head.market.tokens().get(id);
+    let token = draft.input.published.head.market.tokens().get(id);
     token.map(|token| (token.symbol.clone(), token.decimals)).unwrap_or_default()
 }
 
 fn estimated_inputs(draft: &Draft, shown: Shown) -> Vec<EstimatedInput> {
     let Found { sold, order, .. } = &draft.found;
     let input = |(index, entry): (usize, &InputEntry)| {
-        let (symbol, decimals) = named(draft, *draft.asked.tokens.inputs.get(index)?);
+        let (symbol, decimals) = named(draft, *draft.input.tokens.inputs.get(index)?);
         Some(EstimatedInput {
             token: shown.token(entry.token.address),
             chain_id: CHAIN_ID,
@@ -112,7 +121,7 @@ fn estimated_inputs(draft: &Draft, shown: Shown) -> Vec<EstimatedInput> {
             maximum_amount: order.inputs.get(index)?.amount.into(),
         })
     };
-    draft.asked.request.inputs.iter().enumerate().filter_map(input).collect()
+    draft.input.request.inputs.iter().enumerate().filter_map(input).collect()
 }
 
 fn exact_output(draft: &Draft) -> Option<ExactOutput> {
@@ -124,51 +133,51 @@ fn exact_output(draft: &Draft) -> Option<ExactOutput> {
     })
 }
 
-/// Returns the inputs with what the route starts from of each, a partner's fee on them taken, and its value in ether.
-fn given(draft: &Draft) -> Option<Vec<(TokenId, U256, f64)>> {
-    let fee = draft.asked.request.fee();
-    let inputs = draft.asked.tokens.inputs.iter().zip(&draft.found.sold);
+/// Returns each input with the amount that the route starts from, after a partner's fee, and its value in ether.
+fn inputs_after_fee(draft: &Draft) -> Option<Vec<(TokenId, U256, f64)>> {
+    let fee = draft.input.request.fee();
+    let inputs = draft.input.tokens.inputs.iter().zip(&draft.found.sold);
     let given = inputs.map(|(id, sold)| {
         let amount = fee.map_or(*sold, |fee| fee.after_input(*sold));
-        Some((*id, amount, prices::value_in_ether(&draft.asked.published, *id, amount)?))
+        Some((*id, amount, prices::value_in_ether(&draft.input.published, *id, amount)?))
     });
     given.collect()
 }
 
-/// Returns what each output is worth in ether before a partner's fee on it: the fee is no price impact.
+/// Values each output in ether, before a partner's fee on it: the fee is not price impact.
 fn values_before_fee(draft: &Draft) -> Vec<Option<f64>> {
-    let on_output = draft.asked.request.fee().is_some_and(|fee| fee.on_output);
+    let on_output = draft.input.request.fee().is_some_and(|fee| fee.on_output);
     let amounts = if on_output { &draft.found.solution.route.amounts_out } else { &draft.found.expected };
-    let outputs = draft.asked.tokens.outputs.iter().zip(amounts);
-    outputs.map(|(id, amount)| prices::value_in_ether(&draft.asked.published, *id, *amount)).collect()
+    let outputs = draft.input.tokens.outputs.iter().zip(amounts);
+    outputs.map(|(id, amount)| prices::value_in_ether(&draft.input.published, *id, *amount)).collect()
 }
 
-/// Returns what the partner's fee is worth, in ether; nothing where there is none.
+/// Values the partner's fee in ether; zero if there is none.
 fn partner_fee_ether(draft: &Draft) -> Option<f64> {
-    let Some(fee) = draft.asked.request.fee() else { return Some(0.0) };
+    let Some(fee) = draft.input.request.fee() else { return Some(0.0) };
     let value = |id: &TokenId, before: U256, after: U256| {
-        prices::value_in_ether(&draft.asked.published, *id, before.saturating_sub(after))
+        prices::value_in_ether(&draft.input.published, *id, before.saturating_sub(after))
     };
     if fee.on_output {
         let paid =
-            draft.asked.tokens.outputs.iter().zip(&draft.found.solution.route.amounts_out).zip(&draft.found.expected);
+            draft.input.tokens.outputs.iter().zip(&draft.found.solution.route.amounts_out).zip(&draft.found.expected);
         return paid.map(|((id, paid), left)| value(id, *paid, *left)).sum();
     }
-    let taken = draft.asked.tokens.inputs.iter().zip(&draft.found.sold);
+    let taken = draft.input.tokens.inputs.iter().zip(&draft.found.sold);
     taken.map(|(id, sold)| value(id, *sold, fee.after_input(*sold))).sum()
 }
 
 fn asked_shares(draft: &Draft) -> Vec<u16> {
-    draft.asked.request.outputs.iter().map(|output| output.share_bps()).collect()
+    draft.input.request.outputs.iter().map(|output| output.share_bps()).collect()
 }
 
 fn values_got(draft: &Draft) -> Vec<Option<f64>> {
-    let outputs = draft.asked.tokens.outputs.iter().zip(&draft.found.expected);
-    outputs.map(|(id, amount)| prices::value_in_ether(&draft.asked.published, *id, *amount)).collect()
+    let outputs = draft.input.tokens.outputs.iter().zip(&draft.found.expected);
+    outputs.map(|(id, amount)| prices::value_in_ether(&draft.input.published, *id, *amount)).collect()
 }
 
 fn total_impact_bps(draft: &Draft) -> Option<i64> {
-    let value: f64 = given(draft)?.iter().map(|(.., value)| value).sum();
+    let value: f64 = inputs_after_fee(draft)?.iter().map(|(.., value)| value).sum();
     let got: Option<f64> = values_before_fee(draft).into_iter().sum();
     prices::impact_bps(value, got?)
 }
@@ -176,9 +185,9 @@ fn total_impact_bps(draft: &Draft) -> Option<i64> {
 fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<EstimatedOutput> {
     let values = values_got(draft);
     let before_fee = values_before_fee(draft);
-    // what each output cost of the inputs' value
-    let spent =
-        given(draft).map(|given| prices::value_spent(&draft.found.solution.route, &given, &draft.asked.tokens.outputs));
+    // the part of the inputs' value that was spent on each output
+    let spent = inputs_after_fee(draft)
+        .map(|given| prices::value_spent(&draft.found.solution.route, &given, &draft.input.tokens.outputs));
     let impact = |index: usize| {
         let (spent, got) = (spent.as_ref()?.get(index)?, before_fee.get(index).copied().flatten()?);
         prices::impact_bps(*spent, got)
@@ -186,9 +195,9 @@ fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<E
     let shares = prices::shares_bps(&values);
     let Found { expected, order, .. } = &draft.found;
     let output = |(index, entry): (usize, &OutputEntry)| {
-        let id = *draft.asked.tokens.outputs.get(index)?;
+        let id = *draft.input.tokens.outputs.get(index)?;
         let (symbol, decimals) = named(draft, id);
-        let price = prices::ether_per_token(&draft.asked.published, id);
+        let price = prices::ether_per_token(&draft.input.published.prepared, id);
         let value = values.get(index).copied().flatten();
         Some(EstimatedOutput {
             token: shown.token(entry.token.address),
@@ -204,11 +213,11 @@ fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<E
             usd_value: dollars.zip(value).map(|(rate, value)| prices::sum_in_dollars(rate * value)),
         })
     };
-    draft.asked.request.outputs.iter().enumerate().filter_map(output).collect()
+    draft.input.request.outputs.iter().enumerate().filter_map(output).collect()
 }
 
 fn fee_config(draft: &Draft) -> FeeConfig {
-    let fee = draft.asked.request.fee();
+    let fee = draft.input.request.fee();
     FeeConfig {
         protocol_fee_bps: 0,
         partner_fee_bps: fee.map_or(0, |fee| fee.bps),
@@ -219,40 +228,38 @@ fn fee_config(draft: &Draft) -> FeeConfig {
 }
 
 fn permit(draft: &Draft, holdings: &Holdings) -> Option<Permit2> {
-    if !draft.asked.request.include_permit2 {
+    if !draft.input.request.include_permit2 {
         return None;
     }
-    let data = permit2::typed_data(&draft.found.order, draft.found.program.sent(), &draft.permit)?;
+    let order = &draft.found.order;
+    let data = permit2::typed_data(order, draft.found.program.sent(), &draft.permit)?;
+    let approvals = approvals::for_spender(order, holdings, permit2::ADDRESS, |holding| holding.permit2_allowance);
     Some(Permit2 {
         contract: Eip55(permit2::ADDRESS),
-        approvals: approvals::listed(permit2_approvals(draft, holdings), draft.asked.request.listed()),
+        approvals: approvals::listed(approvals, draft.input.request.listed()),
         hash: data.hash,
         deadline: draft.permit.deadline,
         eip712: data.eip712,
     })
 }
 
-fn permit2_approvals(draft: &Draft, holdings: &Holdings) -> Vec<Approval> {
-    approvals::for_spender(&draft.found.order, holdings, permit2::ADDRESS, |holding| holding.to_permit2)
-}
-
-/// Returns the certificate, or why there is none.
-fn certificate(draft: &Draft, left_out: usize) -> Result<model::Certificate, Uncertified> {
+/// Returns the certificate, or the reason for which there is none.
+fn certificate(draft: &Draft, excluded_by_follower: usize) -> Result<model::Certificate, Uncertified> {
     let Certificate { upper_bound_value_wei, achieved_value_wei, gap_bps, pools_covered, excluded } =
         draft.found.solution.certificate.clone()?;
     if !gap_bps.is_finite() {
         return Err(Uncertified::NoBound);
     }
-    let set_aside = draft.aside.pools;
+    let by_service = draft.exclusions.pool_count;
     Ok(model::Certificate {
         upper_bound_value_wei: upper_bound_value_wei.into(),
         achieved_value_wei: achieved_value_wei.into(),
         gap_bps: gap_bps.max(0.0),
         pools_covered,
         excluded: model::Excluded {
-            quarantined: left_out + set_aside as usize,
-            // the router is told of both as one
-            filtered: excluded.filtered.saturating_sub(set_aside),
+            quarantined: excluded_by_follower + by_service as usize,
+            // the router's filter holds both
+            filtered: excluded.filtered.saturating_sub(by_service),
             max_hops: excluded.max_hops,
         },
         least_input: draft.found.purchase.as_ref().and_then(|purchase| purchase.least_in).map(Into::into),

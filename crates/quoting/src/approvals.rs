@@ -1,4 +1,4 @@
-//! Approvals and issues from what is known of the taker's holdings.
+//! Approvals and issues, from the taker's balances and allowances.
 
 use braid_execution::approvals::{approval_transactions, requires_zero_reset};
 use braid_execution::{Order, TokenAmount};
@@ -9,7 +9,7 @@ use crate::model::{AllowanceIssue, Approval, ApprovalCall, BalanceIssue, Call, E
 use crate::request::Listed;
 use crate::shown::Shown;
 
-/// Returns what a spender must be allowed to take: one entry per ERC-20 input, in order, satisfied or not.
+/// Returns the approvals that a spender needs: one entry per ERC-20 input, in order, satisfied or not.
 pub(crate) fn for_spender(
     order: &Order,
     holdings: &Holdings,
@@ -55,7 +55,7 @@ pub(crate) fn calls(approvals: &[Approval]) -> impl Iterator<Item = Call> {
     sent.map(|call| Call { to: call.to, data: call.data.clone(), value: Quantity(call.value.0) })
 }
 
-/// Inputs that the taker does not hold, as far as that is known.
+/// Lists the inputs of which the taker is known to hold too little.
 pub(crate) fn balance_issues(order: &Order, holdings: &Holdings, shown: Shown) -> Vec<BalanceIssue> {
     let short = |(input, holding): (&TokenAmount, Holding)| {
         let actual = holding.balance.filter(|balance| *balance < input.amount)?;

@@ -1,7 +1,7 @@
-//! Questions to the node about accounts, each asked once at a block: the answer at a block never changes.
+//! Caches reads of accounts by block: the answer at a block never changes.
 //!
-//! What was asked at one block is asked at the next as soon as the node names it. So a caller that comes back at every
-//! block does not wait for the node, and quotes that come with a new market do not all ask at once.
+//! The reads of one block are repeated at the next as soon as the node announces it. So a caller that polls at every
+//! block does not wait for the node, and the quotes on a new market do not all send reads at once.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,15 +13,15 @@ use moka::sync::Cache;
 use tokio::sync::OnceCell;
 use tracing::Instrument as _;
 
-use crate::shared_reads::{Answer, Asked, MOST_TOGETHER, Question, SharedReads};
+use crate::shared_reads::{AccountNode, Answer, MAX_QUESTIONS_PER_MESSAGE, Question, SharedReads};
 
-/// Most answers that are kept, about 1 kB each.
-const MOST_ANSWERS: u64 = 4_096;
+/// Most cached answers, about 1 kB each.
+const MAX_ANSWERS: u64 = 4_096;
 
-/// How long an answer is kept: quotes of a block are asked for until the next one.
-const KEPT: Duration = Duration::from_secs(60);
+/// Lifetime of a cached answer: longer than a block, whose quotes come until the next one.
+const ANSWER_TTL: Duration = Duration::from_secs(60);
 
-/// Answers at recent blocks.
+/// Cached answers at recent blocks.
 #[derive(Debug)]
 pub(crate) struct BlockReads<A = Node> {
     reads: SharedReads<A>,
@@ -29,46 +29,46 @@ pub(crate) struct BlockReads<A = Node> {
     newest: Mutex<Newest>,
 }
 
-/// The newest block, and the first questions at it.
+/// The newest block, and the first questions at it: those that are repeated at the next.
 #[derive(Debug, Default)]
 struct Newest {
     block_hash: Option<B256>,
     asked: HashSet<Question>,
 }
 
-impl<A: Asked> BlockReads<A> {
+impl<A: AccountNode> BlockReads<A> {
     pub(crate) fn of(node: A) -> Self {
-        let answers = Cache::builder().max_capacity(MOST_ANSWERS).time_to_live(KEPT).build();
+        let answers = Cache::builder().max_capacity(MAX_ANSWERS).time_to_live(ANSWER_TTL).build();
         Self { reads: SharedReads::of(node), answers, newest: Mutex::default() }
     }
 
-    /// Returns the answer to a question: the one that is known, or the node's. Where somebody else asked first and the
-    /// node did not answer, as when it is asked ahead of knowing the block, asks once more.
+    /// Returns the cached answer to a question, or asks the node. Asks once more if the answer is incomplete and another
+    /// caller asked: the node may not have known the block yet.
     pub(crate) async fn ask(&self, question: Question) -> Answer {
         self.lock().note(&question);
         match self.answer(&question).await {
-            (answer, is_own) if is_own || answer.is_whole(&question) => answer,
+            (answer, is_own) if is_own || answer.is_complete(&question) => answer,
             _ => self.answer(&question).await.0,
         }
     }
 
-    /// Begins to ask at a new block what was asked at the one before. Asks at most [`MOST_TOGETHER`] questions.
-    pub(crate) fn begin(self: &Arc<Self>, block_hash: B256) {
-        for question in self.lock().begin(block_hash) {
+    /// Repeats at a new block the questions of the one before, at most [`MAX_QUESTIONS_PER_MESSAGE`].
+    pub(crate) fn read_ahead(self: &Arc<Self>, block_hash: B256) {
+        for question in self.lock().advance(block_hash) {
             let reads = Arc::clone(self);
             tokio::spawn(async move { reads.answer(&question).await }.in_current_span());
         }
     }
 
-    /// Returns the answer, and whether the node was asked for it here. Whoever asks the same meanwhile waits for the same
-    /// answer. An answer that is not whole is given to them and not kept.
+    /// Returns the answer, and whether this call asked the node. Calls with the same question wait for one answer. An
+    /// incomplete answer is returned to them and not cached.
     async fn answer(&self, question: &Question) -> (Answer, bool) {
         let cell = self.answers.get_with_by_ref(question, Arc::default);
         let mut is_own = false;
         let ask = async || {
             is_own = true;
             let answer = self.reads.ask(question.clone()).await;
-            if !answer.is_whole(question) {
+            if !answer.is_complete(question) {
                 self.answers.invalidate(question);
             }
             answer
@@ -78,20 +78,20 @@ impl<A: Asked> BlockReads<A> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Newest> {
-        // nothing that holds the lock can be interrupted halfway
+        // no holder of the lock panics halfway through a change
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Newest {
     fn note(&mut self, question: &Question) {
-        if self.block_hash == Some(question.block_hash) && self.asked.len() < MOST_TOGETHER {
+        if self.block_hash == Some(question.block_hash) && self.asked.len() < MAX_QUESTIONS_PER_MESSAGE {
             self.asked.insert(question.clone());
         }
     }
 
-    /// Returns the questions of the block before, asked at this one.
-    fn begin(&mut self, block_hash: B256) -> Vec<Question> {
+    /// Moves to a block, and returns the questions of the block before with the new block's hash.
+    fn advance(&mut self, block_hash: B256) -> Vec<Question> {
         self.block_hash = Some(block_hash);
         self.asked.drain().map(|question| Question { block_hash, ..question }).collect()
     }
@@ -112,7 +112,7 @@ mod tests {
     #[derive(Clone, Default)]
     struct Counting(Arc<AtomicUsize>);
 
-    impl Asked for Counting {
+    impl AccountNode for Counting {
         async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
             self.0.fetch_add(calls.len(), Ordering::Relaxed);
             if block_hash == B256::repeat_byte(9) {
@@ -171,7 +171,7 @@ mod tests {
     #[derive(Clone, Default)]
     struct Late(Arc<AtomicUsize>, Arc<Notify>);
 
-    impl Asked for Late {
+    impl AccountNode for Late {
         async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
             if self.0.fetch_add(1, Ordering::Relaxed) == 0 {
                 self.1.notified().await;
@@ -200,8 +200,8 @@ mod tests {
         });
         settle().await;
         node.1.notify_one();
-        assert!(!ahead.await.unwrap().0.is_whole(&question(1, 1)));
-        assert!(quote.await.unwrap().is_whole(&question(1, 1)));
+        assert!(!ahead.await.unwrap().0.is_complete(&question(1, 1)));
+        assert!(quote.await.unwrap().is_complete(&question(1, 1)));
         assert_eq!(node.0.load(Ordering::Relaxed), 2);
     }
 
@@ -209,15 +209,15 @@ mod tests {
     async fn what_was_asked_at_a_block_is_known_at_the_next_and_not_for_ever() {
         let node = Counting::default();
         let reads = Arc::new(BlockReads::of(node.clone()));
-        reads.begin(B256::repeat_byte(1));
+        reads.read_ahead(B256::repeat_byte(1));
         ask(&reads, 1, 1).await;
         ask(&reads, 1, 2).await;
-        reads.begin(B256::repeat_byte(2));
+        reads.read_ahead(B256::repeat_byte(2));
         settle().await;
         assert_eq!(node.0.load(Ordering::Relaxed), 4);
         ask(&reads, 2, 1).await;
         assert_eq!(node.0.load(Ordering::Relaxed), 4, "it was asked ahead");
-        reads.begin(B256::repeat_byte(3));
+        reads.read_ahead(B256::repeat_byte(3));
         settle().await;
         assert_eq!(node.0.load(Ordering::Relaxed), 5, "only what was asked for at the last block");
     }
@@ -226,12 +226,12 @@ mod tests {
     async fn so_much_is_asked_ahead_and_no_more() {
         let node = Counting::default();
         let reads = Arc::new(BlockReads::of(node.clone()));
-        reads.begin(B256::repeat_byte(1));
+        reads.read_ahead(B256::repeat_byte(1));
         for account in 0..100 {
             ask(&reads, 1, account).await;
         }
-        reads.begin(B256::repeat_byte(2));
+        reads.read_ahead(B256::repeat_byte(2));
         settle().await;
-        assert_eq!(node.0.load(Ordering::Relaxed), 100 + MOST_TOGETHER);
+        assert_eq!(node.0.load(Ordering::Relaxed), 100 + MAX_QUESTIONS_PER_MESSAGE);
     }
 }

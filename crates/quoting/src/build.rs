@@ -1,4 +1,4 @@
-//! From a stored quote to a transaction: the stages in order.
+//! Builds a transaction from a stored quote: runs the stages in order.
 
 use braid_execution::gas::{self, Authorization};
 use braid_execution::{Order, calldata, calldata_with_permit2, permit2, proxy};
@@ -6,7 +6,7 @@ use braid_primitives::{Address, Bytes, CHAIN_ID, TokenId, U256};
 use braid_routing::Route;
 use braid_simulation::Caller;
 
-use crate::accounts::{self, Holdings};
+use crate::accounts::Holdings;
 use crate::context::Context;
 use crate::feed::Published;
 use crate::model::{BuildAnswer, BuiltInput, BuiltOutput, Call, Eip55, Issues, Quantity, RpcTransaction, Transaction};
@@ -15,15 +15,14 @@ use crate::proxy::ProxyState;
 use crate::request::BuildRequest;
 use crate::shown::Shown;
 use crate::signature::Signatures;
-use crate::simulation::Asking;
+use crate::simulation::SimulationInput;
 use crate::stored::Plan;
 use crate::{approvals, costs, reprice, warnings};
 
-/// How long a transaction may run at least when the request names no deadline, in seconds after the later of clock and
-/// head.
-const DEADLINE_S: u64 = 600;
+/// Least time until the deadline if the request names none, in seconds after the later of clock and head.
+const MIN_DEADLINE_S: u64 = 600;
 
-/// Makes transactions of quotes.
+/// Builds transactions from quotes.
 pub struct Builder {
     context: Context,
     signatures: Signatures,
@@ -45,7 +44,7 @@ impl Builder {
         let published = markets.current()?;
         let block = published.head.block();
         if plan.steps.iter().any(|step| audit.quarantine.holds(&published.head.market, step.pool)) {
-            let detail = "a pool of the quote was found to differ from its model; ask for a new quote";
+            let detail = "a pool of the quote is in quarantine: the EVM disagreed with its model; ask for a new quote";
             return Err(Problem::new(Code::QuoteStale, detail));
         }
         let Revalidated { route, sold, expected } = revalidate(&published, &plan)?;
@@ -56,17 +55,18 @@ impl Builder {
             Some(bytes) => Some(self.signatures.verify(accounts, caller, block, &plan, bytes).await?),
             None => None,
         };
-        let seen = self.holdings(&published, &plan, verified.is_some()).await;
-        let nonce_used = seen.nonce_words.iter().flatten().any(|word| permit2::nonce_is_used(*word, plan.permit.nonce));
-        let holdings = plan.check_allowances.then_some(seen);
+        let holdings = self.holdings(&published, &plan, verified.is_some()).await;
+        let nonce_used =
+            holdings.nonce_words.iter().flatten().any(|word| permit2::nonce_is_used(*word, plan.permit.nonce));
+        let holdings = plan.check_allowances.then_some(holdings);
 
         let signature = verified.as_ref().map(|verified| &verified.signature);
         let mut transaction = transaction(&published, &plan, &order, &route, signature)?;
         let mut simulated = None;
         if request.simulate {
             let (market, shown) = (&published.head.market, Shown::with_ether(plan.ether_shown_as));
-            let asking = Asking { caller, market, route: &route, shown, program: &plan.program };
-            let seen = simulations.of_build(asking, &transaction, &order).await;
+            let input = SimulationInput { caller, market, route: &route, shown, program: &plan.program };
+            let seen = simulations.of_build(input, &transaction, &order).await;
             if let Some(measured) = seen.gas {
                 transaction.gas = measured.limit();
             }
@@ -84,27 +84,31 @@ impl Builder {
         Ok(answer)
     }
 
-    /// Returns what the taker holds, where the quote asked for it, and whether the nonce of a signature was used.
+    /// Reads the taker's balances and allowances if the quote's request wanted them, and the use of a signature's nonce.
     async fn holdings(&self, published: &Published, plan: &Plan, signed: bool) -> Holdings {
         if !plan.check_allowances && !signed {
             return Holdings::NONE;
         }
-        let tokens = if plan.check_allowances { accounts::tokens(&plan.order) } else { Vec::new() };
+        let tokens = if plan.check_allowances {
+            plan.order.inputs.iter().map(|input| input.token).collect()
+        } else {
+            Vec::new()
+        };
         let nonces: &[U256] = if signed { &[plan.permit.nonce] } else { &[] };
         self.context.accounts.read(published.head.block().hash, plan.taker, &tokens, nonces).await
     }
 }
 
-/// A stored route on the newest market.
+/// A stored route, repriced on the newest market.
 struct Revalidated {
     route: Route,
-    /// What of each input is sold there, before fees.
+    /// Amount sold of each input, before fees.
     sold: Vec<U256>,
-    /// What each output pays there, after fees.
+    /// Amount that arrives of each output, after fees.
     expected: Vec<U256>,
 }
 
-/// Returns the route on the newest market, what it sells and what it pays there.
+/// Reprices the plan's route on the newest market. Refuses it with `QUOTE_STALE` if it no longer keeps the order.
 fn revalidate(published: &Published, plan: &Plan) -> Result<Revalidated, Problem> {
     let stale = |detail: String| Problem::new(Code::QuoteStale, format!("{detail}; ask for a new quote"));
     let market = &published.head.market;
@@ -122,7 +126,7 @@ fn revalidate(published: &Published, plan: &Plan) -> Result<Revalidated, Problem
             reprice::purchase(market, &at, &plan.steps, wanted).map_err(|error| stale(error.to_string()))?;
         if let Some(input) = order.inputs.iter().find(|input| sold > input.amount) {
             let (token, maximum) = (input.token.to_checksum(None), input.amount);
-            return Err(stale(format!("the newest market asks {sold} of {token}, the quote's maximum is {maximum}")));
+            return Err(stale(format!("the newest market needs {sold} of {token}, the quote's maximum is {maximum}")));
         }
         return Ok(Revalidated { route, sold: vec![sold], expected: vec![wanted] });
     }
@@ -153,10 +157,15 @@ fn deadline(now_s: u64, plan: &Plan, request: &BuildRequest) -> Result<u64, Prob
         return Err(wrong(format!("the deadline {asked} has passed: it is {now_s} now")));
     }
     if request.permit2_signature.is_none() {
-        let lasts_s = DEADLINE_S.max(plan.ttl_s.into());
+        let lasts_s = MIN_DEADLINE_S.max(plan.ttl_s.into());
         return Ok(asked.unwrap_or_else(|| now_s.saturating_add(lasts_s)));
     }
     let signed = plan.order.deadline;
+    if signed <= now_s {
+        let detail =
+            format!("the deadline {signed} of the signed message has passed, it is {now_s} now: ask for a new quote");
+        return Err(Problem::new(Code::QuoteExpired, detail));
+    }
     match asked {
         Some(asked) if asked != signed => Err(wrong(format!("the signature binds the deadline {signed}, got {asked}"))),
         _ => Ok(signed),
@@ -208,9 +217,9 @@ fn answer(
     let holdings = holdings.as_ref().unwrap_or(&unread);
     let signed = request.permit2_signature.is_some();
     let approvals = if signed {
-        approvals::for_spender(order, holdings, permit2::ADDRESS, |holding| holding.to_permit2)
+        approvals::for_spender(order, holdings, permit2::ADDRESS, |holding| holding.permit2_allowance)
     } else {
-        approvals::for_spender(order, holdings, proxy::address(), |holding| holding.to_proxy)
+        approvals::for_spender(order, holdings, proxy::address(), |holding| holding.proxy_allowance)
     };
     let mut notes: Vec<_> = warnings::proxy(proxy_state).into_iter().collect();
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
@@ -256,5 +265,24 @@ fn authorization(order: &Order, signed: bool) -> &'static str {
         (true, _) => "permit2",
         (false, Some(_)) => "allowance",
         (false, None) => "native",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use braid_primitives::Bytes;
+    use serde_json::Value;
+    use uuid::Uuid;
+
+    #[test]
+    fn a_signed_message_whose_deadline_has_passed_is_not_built() {
+        let mut stored: Value = serde_json::from_str(include_str!("stored/example.json")).unwrap();
+        let plan: Plan = serde_json::from_value(stored["plan"].take()).unwrap();
+        let permit2_signature = Some(Bytes::from(vec![0; 65]));
+        let request = BuildRequest { quote_id: Uuid::nil(), permit2_signature, simulate: false, deadline_s: None };
+        let signed = plan.order.deadline;
+        assert_eq!(deadline(signed - 1, &plan, &request), Ok(signed));
+        assert_eq!(deadline(signed, &plan, &request).unwrap_err().code, Code::QuoteExpired);
     }
 }

@@ -1,4 +1,4 @@
-//! The clock, injected so that tests own it.
+//! The clock, which tests replace.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,19 +6,19 @@ use std::time::Instant;
 
 /// Tells the time.
 pub trait Clock: Send + Sync + std::fmt::Debug {
-    /// Unix milliseconds.
+    /// Returns the time, unix milliseconds.
     fn now_ms(&self) -> u64;
 
-    /// Unix seconds.
+    /// Returns the time, unix seconds.
     fn now_s(&self) -> u64 {
         self.now_ms() / 1_000
     }
 
-    /// Milliseconds since some moment of this process; unlike the others it never goes back or leaps.
+    /// Returns milliseconds since the start of the process, by a clock that never goes back.
     fn elapsed_ms(&self) -> u64;
 }
 
-/// When the process first asked for the time.
+/// Zero of [`Clock::elapsed_ms`]: the first use of the clock.
 static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// The machine's clock.
@@ -35,7 +35,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves when it is told to.
+/// A clock that tests set.
 #[derive(Debug, Default)]
 pub struct ManualClock {
     now_ms: AtomicU64,
@@ -43,18 +43,18 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// Returns a clock that stands at a time, unix milliseconds.
+    /// Returns a clock that is set to a time, unix milliseconds.
     pub fn at(now_ms: u64) -> Self {
         Self { now_ms: AtomicU64::new(now_ms), elapsed_ms: AtomicU64::default() }
     }
 
-    /// Lets time pass.
+    /// Advances both clocks.
     pub fn advance_ms(&self, by_ms: u64) {
         self.now_ms.fetch_add(by_ms, Ordering::SeqCst);
         self.elapsed_ms.fetch_add(by_ms, Ordering::SeqCst);
     }
 
-    /// Sets the clock, while no time passes.
+    /// Sets the time; the elapsed time does not change.
     pub fn set_ms(&self, now_ms: u64) {
         self.now_ms.store(now_ms, Ordering::SeqCst);
     }
@@ -70,7 +70,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Writes a time as RFC 3339 does, in UTC.
+/// Writes a time in RFC 3339 format, in UTC.
 pub fn rfc3339(unix_ms: u64) -> String {
     let time = i64::try_from(unix_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     format!("{:.3}", time.unwrap_or(jiff::Timestamp::UNIX_EPOCH))

@@ -1,4 +1,4 @@
-//! What quotes and builds are made with.
+//! The parts of the service that quotes and builds use.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::feed::Markets;
 use crate::simulation::Simulations;
 use crate::stored::StoredQuotes;
 
-/// What quotes and builds are made with. Clones share all of it.
+/// The parts of the service that quotes and builds use. Clones share them.
 #[derive(Clone)]
 pub struct Context {
     /// The market.
     pub markets: Markets,
-    /// Tells which pools and tokens are excluded.
+    /// The audit, which excludes pools and tokens.
     pub audit: Arc<Audit>,
-    /// The node, for what takers hold.
+    /// Balances and allowances, from the node.
     pub accounts: Accounts,
-    /// Runs transactions before they are sent.
+    /// Simulations of transactions.
     pub simulations: Simulations,
-    /// The quotes that were given, and the clock that they end by.
+    /// Stored quotes, with the clock for their expiry.
     pub stored: StoredQuotes,
 }

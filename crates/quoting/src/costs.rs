@@ -1,4 +1,4 @@
-//! Gas: fees per unit, totals, and where the units go.
+//! Gas costs: fees per unit, totals, and the breakdown by step.
 
 use braid_ethereum::Head;
 use braid_execution::fees::Fees;
@@ -9,18 +9,18 @@ use crate::model::{CostStep, Costs};
 use crate::path::step_id;
 use crate::prices;
 
-/// Returns what a unit of gas costs in the block after a head, by tier.
+/// Returns a tier's fees per gas unit in the block after a head, in wei.
 pub fn fees(head: &Head, tier: GasTier) -> Fees {
     Fees::of(tier, head.fees.next_base_fee_per_gas_wei, head.fees.priority_fee_wei(tier))
 }
 
-/// Returns what gas is expected to cost in all, in wei.
-pub fn cost_wei(gas: &GasEstimate, fees: &Fees) -> U256 {
+/// Returns the expected total gas cost, in wei.
+pub(crate) fn cost_wei(gas: &GasEstimate, fees: &Fees) -> U256 {
     U256::from(gas.total_gas_units).saturating_mul(U256::from(fees.expected_per_gas()))
 }
 
-/// Returns the costs as the answer shows them; `partner_fee_ether` is what the integrator's fee is worth.
-pub fn costs(
+/// Returns the costs of an answer; `partner_fee_ether` is the value of the integrator's fee.
+pub(crate) fn costs(
     gas: &GasEstimate,
     fees: &Fees,
     tier: GasTier,
@@ -46,7 +46,7 @@ pub fn costs(
     }
 }
 
-/// Returns one part per step, and one for what surrounds them: together the total.
+/// Returns one part per step, and one for the rest of the transaction: together the total.
 fn breakdown(gas: &GasEstimate) -> Vec<CostStep> {
     let steps = gas.step_gas_units.iter().enumerate();
     let mut parts: Vec<CostStep> =

@@ -1,4 +1,4 @@
-//! The tokens of a market as people look for them: best known first, copies of a known symbol told apart.
+//! A market's tokens for search: best known first, with copies of a known symbol last.
 
 use std::collections::HashMap;
 
@@ -18,20 +18,19 @@ const STABLECOINS: [Address; 6] = [
     address!("853d955aCEf822Db058eb8505911ED77F175b99e"),
 ];
 
-/// A token and how well it is known.
+/// A token with its number of pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The token.
     pub id: TokenId,
-    /// Pools between tokens that are all deep enough to have a reference price; 0 for a copy of a better known token's
-    /// symbol.
+    /// Number of its pools whose coins all have a reference price; 0 for a token that has the symbol of a better known one.
     pub pool_count: usize,
-    /// What the token is, where it is a vault's share.
+    /// The vault's product, if the token is a vault's share.
     pub vault: Option<Product>,
 }
 
 impl Entry {
-    /// Returns what the token is, in words to filter by: a word alone, or a kind and a word.
+    /// Returns the token's tags: a word, or a kind and a word, as in `type:vault`.
     pub fn tags(&self, token: Address) -> Vec<String> {
         let known = known_tags(token).map(str::to_owned);
         let vault =
@@ -40,7 +39,7 @@ impl Entry {
     }
 }
 
-/// Every token, best known first. Made once per block, when first asked for.
+/// Every token, best known first. Built once per block, at the first use.
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
     entries: Vec<Entry>,
@@ -52,7 +51,7 @@ impl Directory {
         let tokens = prepared.market().tokens();
         let mut entries: Vec<Entry> = tokens.iter().map(|(id, token)| entry(prepared, id, token.address)).collect();
         if let [ether, wrapped, ..] = entries.as_mut_slice() {
-            // ether trades wherever wrapped ether does
+            // native ether trades in the pools of wrapped ether
             ether.pool_count = wrapped.pool_count;
         }
         entries.sort_by_key(|entry| (std::cmp::Reverse(entry.pool_count), entry.id));
@@ -61,7 +60,7 @@ impl Directory {
         Self { entries }
     }
 
-    /// Returns the tokens that a person may mean, best first: exact symbols before parts of symbols and names.
+    /// Searches tokens: exact symbols first, then parts of symbols and names, each best known first.
     pub fn search<'a>(&self, tokens: &'a Tokens, text: &str, tags: &[String]) -> Vec<(Entry, &'a Token)> {
         let text = text.to_lowercase();
         let address =
@@ -85,7 +84,7 @@ impl Directory {
     }
 }
 
-/// Returns the tags of tokens that are known by their address.
+/// Returns the tags that a token has by its address.
 fn known_tags(token: Address) -> impl Iterator<Item = &'static str> {
     let known = [
         ("native", token == NATIVE_ETHER),
@@ -95,8 +94,8 @@ fn known_tags(token: Address) -> impl Iterator<Item = &'static str> {
     known.into_iter().filter_map(|(tag, is_so)| is_so.then_some(tag))
 }
 
-/// Returns whether a token has the tags asked for: of each kind one, where a tag's kind is what stands before its
-/// colon.
+/// Returns whether a token has, for each kind among the requested tags, one of the requested tags of that kind. The kind
+/// is the part before the colon.
 fn has_tags(own: &[String], asked: &[impl AsRef<str>]) -> bool {
     let kind = |tag: &str| tag.split_once(':').map_or("", |(kind, _)| kind).to_owned();
     let asked = || asked.iter().map(AsRef::as_ref);
@@ -119,7 +118,7 @@ fn pool_count(prepared: &Prepared, id: TokenId) -> usize {
     pools.filter(|pool| pool.coins.iter().all(priced)).count()
 }
 
-/// Of several tokens with one symbol only the best known keeps its count.
+/// Sets the pool count of all but the best known token of a symbol to zero.
 fn zero_copies(entries: &mut [Entry], tokens: &Tokens) {
     let mut first: HashMap<String, TokenId> = HashMap::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! A quote on its way from the question to the answer.
+//! A quote in progress, from the resolved request to the answer.
 
 use std::sync::Arc;
 
@@ -17,42 +17,42 @@ use crate::request::QuoteRequest;
 use crate::resolve::Tokens;
 use crate::simulation::Simulated;
 
-/// What a solve is of.
+/// A request with its market: the input of a solve.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct SolveInput {
     /// The market.
     pub published: Arc<Published>,
     /// The request.
     pub request: QuoteRequest,
     /// Its tokens in the market.
     pub tokens: Tokens,
-    /// Names the quote.
+    /// The quote's id.
     pub id: Uuid,
-    /// Unix milliseconds.
+    /// Time at which the request was taken, unix milliseconds.
     pub created_at_ms: u64,
 }
 
-/// What is left out of a quote whatever it asks for.
+/// The pools and tokens that the service excludes from a quote, whatever the request says.
 #[derive(Clone, Debug)]
-pub struct Aside {
-    /// The pools.
+pub(crate) struct ServiceExclusions {
+    /// The excluded pools.
     pub filter: PoolFilter,
-    /// How many they are.
-    pub pools: u32,
-    /// Tokens that could not be verified, and why.
-    pub unchecked: Vec<(Address, String)>,
-    /// Whether the transfers of a route's tokens are verified before it is answered.
+    /// Number of excluded pools.
+    pub pool_count: u32,
+    /// Unverified tokens, each with the reason.
+    pub unverified: Vec<(Address, String)>,
+    /// True if the transfers of the route's tokens are verified before the quote is answered.
     pub verifies_transfers: bool,
 }
 
-/// What is known of a purchase.
+/// Amounts of a purchase, in atomic units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Purchased {
-    /// What the recipient gets at least.
+    /// The exact output: the least that the recipient gets.
     pub amount: U256,
-    /// What the route would sell for exactly that, before fees.
+    /// Input before fees that buys exactly that along the route.
     pub needed_in: U256,
-    /// The least that any route could sell, before fees, where that is known.
+    /// Lower bound of the input before fees along any route, if there is one.
     pub least_in: Option<U256>,
 }
 
@@ -61,47 +61,47 @@ pub(crate) struct Purchased {
 pub(crate) struct Found {
     /// The route.
     pub solution: Solution,
-    /// What was asked of the router, with the amounts that the route starts from.
-    pub question: Request,
-    /// The dual prices of its certificate, where asked for.
+    /// The request in the router's terms, with the amounts that the route starts from.
+    pub trade: Request,
+    /// The dual prices of its certificate, for an explanation.
     pub witness: Option<Witness>,
-    /// What of each input is sold, before fees.
+    /// Amount sold of each input, before fees.
     pub sold: Vec<U256>,
-    /// What each output pays after fees.
+    /// Amount that arrives of each output, after fees.
     pub expected: Vec<U256>,
-    /// What the proxy enforces.
+    /// Order that the proxy enforces.
     pub order: Order,
-    /// What the proxy runs.
+    /// Program that the proxy runs.
     pub program: Program,
-    /// What is known of a purchase besides.
+    /// Amounts of a purchase; `None` for a sale.
     pub purchase: Option<Purchased>,
 }
 
-/// Everything that is known of a quote when its answer is written.
+/// Everything from which the answer of a quote is written.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    /// What was asked, and on which market.
-    pub asked: Asked,
-    /// Names in the request that no protocol has.
+    /// The request with its market.
+    pub input: SolveInput,
+    /// Unrecognised protocol names in the request.
     pub unknown_protocols: Vec<String>,
-    /// What is left out.
-    pub aside: Aside,
+    /// Pools and tokens that the service excludes.
+    pub exclusions: ServiceExclusions,
     /// The route, its order and its program.
     pub found: Found,
-    /// Unix milliseconds.
+    /// Time from which the quote cannot be built, unix milliseconds.
     pub expires_at_ms: u64,
     /// The terms of the Permit2 message.
     pub permit: Permit,
-    /// Units of gas.
+    /// Gas, in gas units.
     pub gas: GasEstimate,
-    /// Wei per unit.
+    /// Fees, in wei per gas unit.
     pub fees: Fees,
-    /// What the taker holds, where asked for.
+    /// Balances and allowances of the taker, if requested.
     pub holdings: Option<Holdings>,
-    /// What a simulation saw, where asked for.
+    /// Result of the simulation, if requested.
     pub simulated: Option<Simulated>,
-    /// Why this route, where asked for.
+    /// Explanation of the route, if requested.
     pub explanation: Option<Explanation>,
-    /// The solver's place, kept for the simulation where one is asked for.
+    /// Slot of the solver's thread, kept for a requested simulation.
     pub kept: Option<Kept>,
 }

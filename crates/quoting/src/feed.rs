@@ -1,4 +1,4 @@
-//! The market that quotes are answered on: prepared once per block, swapped without a lock.
+//! Publishes the market for quotes: prepared once per block, replaced without a lock.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -15,32 +15,32 @@ use crate::directory::Directory;
 use crate::measures::seconds;
 use crate::problem::{Code, Problem};
 
-/// A block's market with all that its requests share. A request holds one from start to end.
+/// A block's market with everything that its requests share. A request uses one from start to end.
 #[derive(Debug)]
 pub struct Published {
-    /// The market, the fees after it and when it came.
+    /// The market, the fees of the next block, and the time of arrival.
     pub head: Arc<Head>,
-    /// What the solver shares between the requests of the block.
+    /// Prices, curves and adjacency that the solves of the block share.
     pub prepared: Prepared,
-    /// Its pools that no quote uses before the EVM agreed.
+    /// Its pools that no quote uses until the EVM confirms them.
     pub doubtful: Doubtful,
     directory: OnceLock<Directory>,
 }
 
 impl Published {
-    /// Returns a market that is ready for requests.
+    /// Returns a prepared market.
     pub fn new(head: Arc<Head>, prepared: Prepared) -> Self {
         let doubtful = Doubtful::of(&prepared);
         Self { head, prepared, doubtful, directory: OnceLock::new() }
     }
 
-    /// Returns the market's tokens as people look for them; made when first asked for.
+    /// Returns the directory of the market's tokens, built at the first call.
     pub fn directory(&self) -> &Directory {
         self.directory.get_or_init(|| Directory::new(&self.prepared))
     }
 }
 
-/// The newest market, and where the follower stands.
+/// The newest market, and the follower's status.
 #[derive(Debug)]
 pub struct MarketFeed {
     current: ArcSwapOption<Published>,
@@ -50,22 +50,22 @@ pub struct MarketFeed {
 }
 
 impl MarketFeed {
-    /// Returns a feed without a market, next to a follower's status.
+    /// Returns a feed without a market, with a follower's status.
     pub fn new(status: watch::Receiver<SyncStatus>) -> Self {
         Self { current: ArcSwapOption::empty(), status, ready_seconds: seconds() }
     }
 
-    /// Prepares a market and puts it in place of the one before. Takes milliseconds: call it where blocking is fine.
+    /// Prepares a market and replaces the one before. Takes milliseconds: call it on a thread for blocking work.
     pub fn publish(&self, head: Arc<Head>) {
         let (market, received_at) = (Arc::clone(&head.market), head.received_at);
         let before = self.current.load_full();
-        let is_fuller = before.as_ref().is_some_and(|before| before.head.block().hash == head.block().hash);
+        let is_same_block = before.as_ref().is_some_and(|before| before.head.block().hash == head.block().hash);
         let prepared = match before {
             Some(before) => before.prepared.next(market),
             None => Prepared::new(market),
         };
         self.current.store(Some(Arc::new(Published::new(head, prepared))));
-        if !is_fuller {
+        if !is_same_block {
             self.ready_seconds.observe(received_at.elapsed().as_secs_f64());
         }
     }
@@ -75,52 +75,51 @@ impl MarketFeed {
         self.current.load_full()
     }
 
-    /// Returns how old the market is. While the node answers, the time since its block came: a node that stands still
-    /// is no excuse. Once it does not, the time since it last confirmed that there was nothing newer: what came later
-    /// is what may be missing.
+    /// Returns the market's age. While the node answers, that is the time since its block arrived, also if the node
+    /// announces no newer one. Once the node fails, it is the time since the node last confirmed the block as newest.
     pub fn age(&self, head: &Head) -> Duration {
         let status = self.status.borrow();
         let confirmed_at = status.checked_at.filter(|_| status.phase == Phase::Disconnected);
         confirmed_at.map_or(head.received_at, |at| at.max(head.received_at)).elapsed()
     }
 
-    /// Returns how old the market's block is by this machine's clock; `None` where no node of a chain that keeps to the
-    /// clock is followed: a local chain, a recorded market.
+    /// Returns the age of the market's block by its timestamp and this machine's clock; `None` for a local chain or a
+    /// recorded market, whose timestamps do not follow the clock.
     pub fn block_age(&self, head: &Head) -> Option<Duration> {
         self.status.borrow().node_timestamp.map(|_| age_at(head.block().timestamp, SystemClock.now_s()))
     }
 
-    /// Returns where the follower stands.
+    /// Returns the follower's status.
     pub fn status(&self) -> SyncStatus {
         self.status.borrow().clone()
     }
 }
 
-/// How fresh the market is.
+/// Freshness of the market.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Freshness {
     /// There is no market yet.
     Missing,
-    /// As it should be.
+    /// Recent.
     Fresh,
-    /// Older than it should be, still good to quote on.
+    /// Old, still used for quotes.
     Aging,
-    /// Too old to quote on.
+    /// Too old for quotes.
     Stale,
 }
 
 /// Age of a block, by its timestamp and this machine's clock, from which its market is stale.
 const STALE_BY_CLOCK_AFTER: Duration = Duration::from_secs(2 * 3_600);
 
-/// The ages from which a market is no longer what it should be. The first counts from when its block came and from the
-/// block's timestamp, the others from when it came; see [`STALE_BY_CLOCK_AFTER`].
+/// Limits of a market's age. `degraded_after` counts from the block's arrival and from its timestamp, the others from the
+/// arrival; see [`STALE_BY_CLOCK_AFTER`].
 #[derive(Clone, Copy, Debug)]
 pub struct MarketAges {
-    /// Age without a new block from which the service says that it is degraded.
+    /// Age from which the service is degraded.
     pub degraded_after: Duration,
-    /// Age without a new block from which quotes are refused, although the node answers.
+    /// Age from which quotes are refused, although the node answers.
     pub stale_after: Duration,
-    /// Age of the market from which quotes are refused when the node does not answer.
+    /// Age from which quotes are refused while the node does not answer.
     pub stale_without_node_after: Duration,
 }
 
@@ -134,23 +133,25 @@ impl Default for MarketAges {
     }
 }
 
-/// The feed as its readers see it, who take no market that is too old.
+/// The feed with age limits: readers get no stale market.
 #[derive(Clone, Debug)]
 pub struct Markets {
-    /// Where the markets come from.
+    /// Source of the markets.
     pub feed: Arc<MarketFeed>,
-    /// How old they may be.
+    /// Limits of their age.
     pub ages: MarketAges,
 }
 
 impl Markets {
-    /// Returns the newest market if it is good to quote on.
+    /// Returns the newest market, unless it is stale.
     ///
     /// # Errors
-    /// `NOT_READY` before the first market, `MARKET_STALE` when it is too old.
+    /// `NOT_READY` before the first market, `MARKET_STALE` if it is too old.
     pub fn current(&self) -> Result<Arc<Published>, Problem> {
         let Some(published) = self.feed.latest() else {
-            return Err(Problem::new(Code::NotReady, "the market is still being read; see /ready").retry_after(2));
+            return Err(
+                Problem::new(Code::NotReady, "the market is still being read: retry, or poll /ready").retry_after(2)
+            );
         };
         if self.freshness() == Freshness::Stale {
             return Err(Problem::new(Code::MarketStale, self.staleness(&published.head)).retry_after(5));
@@ -158,7 +159,7 @@ impl Markets {
         Ok(published)
     }
 
-    /// Returns how fresh the newest market is: by the time since its block came, and by the time of its block.
+    /// Returns the freshness of the newest market: the worse of that by arrival and that by the block's timestamp.
     pub fn freshness(&self) -> Freshness {
         let Some(published) = self.feed.latest() else { return Freshness::Missing };
         let lost = self.feed.status.borrow().phase == Phase::Disconnected;
@@ -167,13 +168,12 @@ impl Markets {
         by_clock.map_or(by_arrival, |by_clock| by_clock.max(by_arrival))
     }
 
-    /// Returns the ages that count from a block's timestamp. A clock that is an hour off degrades the service, and does not
-    /// end it.
+    /// Returns the limits of the age by timestamp. A clock that is an hour off only degrades the service.
     fn ages_by_clock(&self) -> MarketAges {
         MarketAges { stale_after: self.ages.stale_after.max(STALE_BY_CLOCK_AFTER), ..self.ages }
     }
 
-    /// Says how old the market is, and whether the node's newest block is as old.
+    /// Describes a stale market: its age, and whether the node's newest block is as old.
     fn staleness(&self, head: &Head) -> String {
         let (age, now_s) = (self.feed.age(head), SystemClock.now_s());
         let node_age = self.feed.status.borrow().node_timestamp.map(|timestamp| age_at(timestamp, now_s));
@@ -188,12 +188,12 @@ impl Markets {
             (Some(block_age), _) if block_age > stale_after => {
                 format!("the market's block is {} old and the market is catching up", text(block_age))
             }
-            _ => format!("the newest market is {} s old and the node gives no newer one", age.as_secs()),
+            _ => format!("the newest market is {} s old and the node announces no newer one: retry", age.as_secs()),
         }
     }
 }
 
-/// Returns the age of a timestamp; zero if it is in the future.
+/// Returns the age of a timestamp; zero for one in the future.
 const fn age_at(timestamp_s: u64, now_s: u64) -> Duration {
     Duration::from_secs(now_s.saturating_sub(timestamp_s))
 }
@@ -208,8 +208,7 @@ fn text(age: Duration) -> String {
     }
 }
 
-/// Judges an age. A chain may be quiet while its node answers; a node that does not answer may hide any number of
-/// blocks.
+/// Rates an age. The limit is tighter for a node that does not answer: it may hide any number of blocks.
 fn judge(age: Duration, node_lost: bool, ages: &MarketAges) -> Freshness {
     let limit = if node_lost { ages.stale_without_node_after } else { ages.stale_after };
     match age {
@@ -219,7 +218,7 @@ fn judge(age: Duration, node_lost: bool, ages: &MarketAges) -> Freshness {
     }
 }
 
-/// Publishes every head of a follower until the follower or the feed's users are gone.
+/// Publishes every head of a follower until the follower ends.
 pub async fn follow(feed: Arc<MarketFeed>, mut heads: watch::Receiver<Option<Arc<Head>>>) {
     let mut was_old = false;
     loop {
@@ -234,7 +233,7 @@ pub async fn follow(feed: Arc<MarketFeed>, mut heads: watch::Receiver<Option<Arc
             let feed = Arc::clone(&feed);
             let work = tokio::task::spawn_blocking(move || feed.publish(head));
             if let Err(error) = work.await {
-                tracing::error!(%error, "a market could not be prepared; the one before stays");
+                tracing::error!(%error, "a market could not be prepared; quotes use the one before");
             }
         }
         if heads.changed().await.is_err() {
@@ -248,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lost_node_is_counted_from_its_last_word_and_a_standing_one_from_its_last_block() {
+    fn a_market_ages_from_the_last_answer_of_a_lost_node_and_from_the_last_block_of_a_stalled_one() {
         let now = std::time::Instant::now();
         let ago = |seconds| now.checked_sub(Duration::from_secs(seconds)).unwrap();
         let block = braid_primitives::Block {
@@ -266,7 +265,7 @@ mod tests {
             let status = SyncStatus { phase, checked_at: Some(ago(5)), ..SyncStatus::default() };
             MarketFeed::new(watch::channel(status).1).age(&head).as_secs()
         };
-        assert!((5..40).contains(&age_s(Phase::Disconnected)), "a quiet minute before the node was lost hid nothing");
+        assert!((5..40).contains(&age_s(Phase::Disconnected)), "time before the node was lost does not count");
         assert!(age_s(Phase::Following) >= 40);
     }
 

@@ -1,37 +1,46 @@
-//! A quote goes through no token that was not checked, and through no pool that pays more than all others explain
-//! before the EVM was asked: those of its route are checked while it waits, and left out where they are at fault or
-//! could not be verified in time.
+//! Checks before first use: no quote uses a token whose transfers are unverified, or a pool that pays more than all other
+//! pools explain and that the EVM has not confirmed. The tokens and pools of a route are checked while its quote waits,
+//! and excluded if they fail or are not verified in time.
 
 use std::pin::pin;
 use std::sync::Arc;
 
 use braid_audit::{Audit, Probe, Wanted};
-use braid_primitives::{Address, PoolKey, TokenId};
+use braid_primitives::{Address, PoolId, PoolKey, TokenId};
 use braid_routing::{PoolFilter, Step};
 use braid_simulation::Caller;
 use tokio::time::Instant;
 
-use crate::draft::{Aside, Draft};
+use crate::draft::{Draft, ServiceExclusions};
+use crate::draft_simulation;
 use crate::feed::Published;
 use crate::problem::{Code, FieldCode, Problem};
 use crate::request::QuoteRequest;
 use crate::resolve;
 use crate::simulation::{Simulated, Simulations};
 use crate::solve::Solver;
-use crate::trial;
 
-/// How often another route is looked for; the last one is of checked tokens alone.
-const ROUTES: usize = 3;
+/// Most searches for another route. The last one uses verified tokens and confirmed pools only.
+const MAX_SEARCHES: usize = 3;
 
-/// Returns what is left out of quotes, and why.
-pub(crate) fn aside(audit: &Audit, published: &Published) -> Aside {
+/// Seconds between blocks: checks that a quote could not wait for are made with the next one.
+const BLOCK_S: u64 = 12;
+
+/// Returns the pools and tokens that the service excludes at a market.
+pub(crate) fn exclusions(audit: &Audit, published: &Published) -> ServiceExclusions {
     let mut filter = PoolFilter::default();
-    let pools = audit.exclude(&published.head.market, &published.doubtful, &mut filter);
-    Aside { filter, pools, unchecked: Vec::new(), verifies_transfers: audit.verifies() }
+    let pool_count = audit.exclude(&published.head.market, &published.doubtful, &mut filter);
+    ServiceExclusions { filter, pool_count, unverified: Vec::new(), verifies_transfers: audit.verifies() }
 }
 
-/// Names the vaults of its tokens that wait for their check, or failed it, in the problem of a quote without a route.
-pub(crate) fn with_unproven(mut problem: Problem, audit: &Audit, published: &Published, tokens: &[TokenId]) -> Problem {
+/// Adds to the problem of a quote without a route the excluded vaults of its tokens that wait for their check or failed
+/// it.
+pub(crate) fn with_unverified_vaults(
+    mut problem: Problem,
+    audit: &Audit,
+    published: &Published,
+    tokens: &[TokenId],
+) -> Problem {
     let waiting = audit.unverified_vaults_of(&published.head.market, &published.doubtful.vaults, tokens);
     if matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) && !waiting.is_empty() {
         let names: Vec<String> = waiting.iter().map(ToString::to_string).collect();
@@ -40,39 +49,91 @@ pub(crate) fn with_unproven(mut problem: Problem, audit: &Audit, published: &Pub
     problem
 }
 
-/// Returns the tokens of a draft's route whose transfers are not verified yet; none where the service does not check.
-fn unknown(audit: &Audit, draft: &Draft) -> Wanted {
-    let mut wanted = Wanted::new();
-    if !audit.verifies() {
-        return wanted;
-    }
-    let known = draft.asked.published.head.market.tokens();
-    for step in &draft.found.solution.route.steps {
-        for token in [step.token_in, step.token_out] {
-            if known.get(token).is_some_and(|token| !audit.tokens.is_sound(token.address)) {
-                wanted.entry(token).or_default().push(step.pool);
+/// The checks that a draft's route needs.
+struct Checks {
+    /// Tokens whose transfers are not verified yet, each with the pools of its steps.
+    tokens: Wanted,
+    /// Swaps that pay more than all other pools explain and that the EVM has not confirmed.
+    swaps: Vec<Probe>,
+}
+
+/// Tokens and pools of a route that failed their checks or were not checked in time.
+struct Rejected {
+    tokens: Vec<(TokenId, Address)>,
+    pools: Vec<PoolKey>,
+}
+
+impl Checks {
+    /// Returns the checks of a draft's route. None of tokens if the service verifies no transfers.
+    fn of(audit: &Audit, draft: &Draft) -> Self {
+        let market = &draft.input.published.head.market;
+        let steps = &draft.found.solution.route.steps;
+        let mut tokens = Wanted::new();
+        let moved = steps.iter().flat_map(|step| [step.token_in, step.token_out].map(|id| (id, step.pool)));
+        for (id, pool) in moved.filter(|_| audit.verifies()) {
+            if market.tokens().get(id).is_some_and(|token| !audit.tokens.is_sound(token.address)) {
+                tokens.entry(id).or_default().push(pool);
             }
         }
+        let swaps = steps.iter().filter_map(|step| {
+            let Step { coin_in, coin_out, amount_in, .. } = *step;
+            Some(Probe { pool: market.pool(step.pool)?.key, coin_in, coin_out, amount_in })
+        });
+        let swaps = audit.unpaid_swaps(market, &draft.input.published.doubtful, swaps);
+        Self { tokens, swaps }
     }
-    wanted
+
+    fn is_empty(&self) -> bool {
+        self.tokens.is_empty() && self.swaps.is_empty()
+    }
+
+    /// Runs the checks, and simulates the draft, if requested, at the same time, since both read much of the same state.
+    /// Cancels the simulation of a rejected route.
+    async fn run(
+        self,
+        draft: &Draft,
+        caller: Caller,
+        audit: &Arc<Audit>,
+        simulations: &Simulations,
+        deadline: Instant,
+    ) -> (Rejected, Option<Simulated>) {
+        let market = &draft.input.published.head.market;
+        let tokens = audit.check_first(caller, market, self.tokens.clone(), deadline);
+        let pools = audit.check_outliers_first(caller, market, self.swaps.clone(), deadline);
+        let mut checks = pin!(async { tokio::join!(tokens, pools) });
+        let mut simulation = pin!(draft_simulation::simulate(draft, None, caller, simulations));
+        let simulated = tokio::select! {
+            _ = &mut checks => None,
+            simulated = &mut simulation => {
+                checks.await;
+                Some(simulated)
+            }
+        };
+        let tokens = self.tokens.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
+        let unconfirmed = self.swaps.iter().filter(|probe| !audit.outliers.is_paid(market, probe));
+        let rejected = Rejected {
+            tokens: tokens.filter(|(_, token)| !audit.tokens.is_sound(*token)).collect(),
+            pools: unconfirmed.map(|probe| probe.pool).collect(),
+        };
+        let simulated = match simulated {
+            None if rejected.is_empty() => simulation.await,
+            simulated => simulated.flatten(),
+        };
+        (rejected, simulated)
+    }
 }
 
-/// Returns the swaps of a draft's route that pay more than all others explain, and that the EVM was not asked about.
-fn unpaid(audit: &Audit, draft: &Draft) -> Vec<Probe> {
-    let market = &draft.asked.published.head.market;
-    let swaps = draft.found.solution.route.steps.iter().filter_map(|step| {
-        let Step { coin_in, coin_out, amount_in, .. } = *step;
-        Some(Probe { pool: market.pool(step.pool)?.key, coin_in, coin_out, amount_in })
-    });
-    audit.unpaid_swaps(market, &draft.asked.published.doubtful, swaps)
+impl Rejected {
+    fn is_empty(&self) -> bool {
+        self.tokens.is_empty() && self.pools.is_empty()
+    }
 }
 
-/// Finds a draft whose route goes through checked tokens and pools alone: the one given where it does, else one of
-/// another route. Each is simulated while its tokens are checked, since both read much of the same state: what came of
-/// that, where there was something to check of the last.
+/// Returns a draft whose route uses verified tokens and confirmed pools only: the given one, or that of another route.
+/// Also returns the draft's simulation, if requested and if its route had something to check.
 ///
 /// # Errors
-/// `TOKEN_UNSUPPORTED` when a token of the request is at fault or could not be verified; what a solve can end with.
+/// `TOKEN_UNSUPPORTED` if a token of the request fails its check or is not verified in time; the errors of a solve.
 pub(crate) async fn settle(
     mut draft: Draft,
     caller: Caller,
@@ -81,80 +142,71 @@ pub(crate) async fn settle(
     simulations: &Simulations,
 ) -> Result<(Draft, Option<Simulated>), Problem> {
     let deadline = Instant::now() + audit.config.first_wait;
-    let mut left_out: Vec<(Address, String)> = Vec::new();
-    let mut left_out_pools: Vec<PoolKey> = Vec::new();
-    for route in 1..=ROUTES {
-        let (wanted, probes) = (unknown(audit, &draft), unpaid(audit, &draft));
-        if wanted.is_empty() && probes.is_empty() {
+    let mut unverified: Vec<(Address, String)> = Vec::new();
+    let mut unconfirmed: Vec<PoolKey> = Vec::new();
+    for search in 1..=MAX_SEARCHES {
+        let checks = Checks::of(audit, &draft);
+        if checks.is_empty() {
             break;
         }
-        // The checks wait for the node.
+        // the checks wait for the node: give the thread's slot back
         draft.kept = None;
-        let published = Arc::clone(&draft.asked.published);
-        let market = Arc::clone(&published.head.market);
-        let tokens = audit.check_first(caller, &market, wanted.clone(), deadline);
-        let pools = audit.check_outliers_first(caller, &market, probes.clone(), deadline);
-        let check = async { tokio::join!(tokens, pools) };
-        let before = left_out_pools.len();
-        let (unsound, simulated) = {
-            let (mut check, mut trial) = (pin!(check), pin!(trial::of(&draft, None, caller, simulations)));
-            let simulated = tokio::select! {
-                _ = &mut check => None,
-                simulated = &mut trial => {
-                    check.await;
-                    Some(simulated)
-                }
-            };
-            let addresses = wanted.keys().filter_map(|id| Some((*id, market.tokens().get(*id)?.address)));
-            let unsound: Vec<_> = addresses.filter(|(_, token)| !audit.tokens.is_sound(*token)).collect();
-            let unpaid = probes.iter().filter(|probe| !audit.outliers.is_paid(&market, probe));
-            left_out_pools.extend(unpaid.map(|probe| probe.pool));
-            // a route that is given up is not simulated to the end
-            let is_final = unsound.is_empty() && left_out_pools.len() == before;
-            let simulated = match simulated {
-                None if is_final => trial.await,
-                simulated => simulated.flatten(),
-            };
-            (unsound, simulated)
-        };
-        if unsound.is_empty() && left_out_pools.len() == before {
+        let (rejected, simulated) = checks.run(&draft, caller, audit, simulations, deadline).await;
+        if rejected.is_empty() {
             return Ok((draft, simulated));
         }
-        resolve::check_faults(&audit.quarantine, &draft.asked.request)?;
-        let unchecked = unsound.iter().filter(|(_, token)| audit.quarantine.fault_of(*token).is_none());
-        left_out.extend(unchecked.map(|(_, token)| (*token, audit.why_unknown(*token))));
-        check_unchecked(&left_out, &draft.asked.request)?;
-        let mut aside = aside(audit, &published);
-        let pools = unsound.iter().flat_map(|(token, _)| market.pools_of(*token)).copied();
-        for pool in pools.chain(left_out_pools.iter().filter_map(|pool| market.pool_id(*pool))) {
-            aside.filter.exclude_pool(pool);
-        }
-        // a check that nobody here makes is not waited for
-        if route == ROUTES || !audit.is_on() || Instant::now() >= deadline {
-            audit.tokens.exclude_unverified(&market, &mut aside.filter);
-            audit.exclude_unpaid(&market, &published.doubtful, &mut aside.filter);
-        }
-        let places = (0..).map(braid_primitives::PoolId).zip(market.pools());
-        let pools = places.filter(|(id, pool)| !aside.filter.allows(*id, pool.product)).count();
-        aside.pools = u32::try_from(pools).unwrap_or(u32::MAX);
-        aside.unchecked.clone_from(&left_out);
-        let solved = solver.solve(draft.asked, aside).await;
-        draft = solved.map_err(|problem| told(problem, &left_out, &left_out_pools))?;
+        resolve::check_faults(&audit.quarantine, &draft.input.request)?;
+        let faultless = rejected.tokens.iter().filter(|(_, token)| audit.quarantine.fault_of(*token).is_none());
+        unverified.extend(faultless.map(|(_, token)| (*token, audit.why_unknown(*token))));
+        unconfirmed.extend(&rejected.pools);
+        check_verified(&unverified, &draft.input.request)?;
+        // after the last search or the deadline, use only what is verified already
+        let is_last = search == MAX_SEARCHES || !audit.is_on() || Instant::now() >= deadline;
+        let tokens = rejected.tokens.iter().map(|(id, _)| *id);
+        let mut exclusions = further_exclusions(audit, &draft.input.published, tokens, &unconfirmed, is_last);
+        exclusions.unverified.clone_from(&unverified);
+        let solved = solver.solve(draft.input, exclusions).await;
+        draft = solved.map_err(|problem| with_excluded(problem, &unverified, &unconfirmed))?;
     }
     Ok((draft, None))
 }
 
-/// Refuses tokens of a request that could not be verified.
-fn check_unchecked(left_out: &[(Address, String)], request: &QuoteRequest) -> Result<(), Problem> {
-    request.check_tokens(FieldCode::TokenUnsupported, |token| {
-        let (_, why) = left_out.iter().find(|(address, _)| *address == token.address)?;
-        let shown = token.shown.to_checksum(None);
-        Some(format!("{shown} is excluded because its transfers could not be verified, try again: {why}"))
-    })
+/// Returns the service's exclusions with the pools of these tokens and these pools. `all_unchecked` excludes every
+/// unverified token and every unconfirmed pool too.
+fn further_exclusions(
+    audit: &Audit,
+    published: &Published,
+    tokens: impl Iterator<Item = TokenId>,
+    pools: &[PoolKey],
+    all_unchecked: bool,
+) -> ServiceExclusions {
+    let market = &published.head.market;
+    let mut exclusions = exclusions(audit, published);
+    let filter = &mut exclusions.filter;
+    let of_tokens = tokens.flat_map(|token| market.pools_of(token)).copied();
+    of_tokens.chain(pools.iter().filter_map(|pool| market.pool_id(*pool))).for_each(|pool| filter.exclude_pool(pool));
+    if all_unchecked {
+        audit.tokens.exclude_unverified(market, filter);
+        audit.exclude_unpaid(market, &published.doubtful, filter);
+    }
+    let all = (0..).map(PoolId).zip(market.pools());
+    let excluded = all.filter(|(id, pool)| !filter.allows(*id, pool.product)).count();
+    exclusions.pool_count = u32::try_from(excluded).unwrap_or(u32::MAX);
+    exclusions
 }
 
-/// Names what was left out in a problem that may come of it.
-fn told(mut problem: Problem, tokens: &[(Address, String)], pools: &[PoolKey]) -> Problem {
+/// Refuses unverified tokens of a request. The check goes on, so the same request may succeed a block later.
+fn check_verified(unverified: &[(Address, String)], request: &QuoteRequest) -> Result<(), Problem> {
+    let checked = request.check_tokens(FieldCode::TokenUnsupported, |token| {
+        let (_, why) = unverified.iter().find(|(address, _)| *address == token.address)?;
+        let shown = token.shown.to_checksum(None);
+        Some(format!("{shown} is excluded because its transfers are unverified, try again: {why}"))
+    });
+    checked.map_err(|problem| problem.retry_after(BLOCK_S))
+}
+
+/// Adds unverified tokens and unconfirmed pools to a problem that their exclusion may have caused.
+fn with_excluded(mut problem: Problem, tokens: &[(Address, String)], pools: &[PoolKey]) -> Problem {
     if !matches!(problem.code, Code::NoRouteFound | Code::InsufficientLiquidity) {
         return problem;
     }
@@ -162,6 +214,23 @@ fn told(mut problem: Problem, tokens: &[(Address, String)], pools: &[PoolKey]) -
     let names: Vec<String> = tokens.chain(pools.iter().map(ToString::to_string)).collect();
     if !names.is_empty() {
         problem.detail = format!("{}; excluded because unverified: {}", problem.detail, names.join(", "));
+        return problem.retry_after(BLOCK_S);
     }
     problem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_that_a_pending_check_may_have_caused_is_retryable() {
+        let problem = || Problem::new(Code::NoRouteFound, "x");
+        assert!(!with_excluded(problem(), &[], &[]).is_retryable());
+        let pending = with_excluded(problem(), &[(Address::ZERO, "pending".into())], &[]);
+        assert!(pending.is_retryable());
+        assert_eq!(pending.retry_after_s, Some(BLOCK_S));
+        let other = with_excluded(Problem::new(Code::AmountTooSmall, "x"), &[(Address::ZERO, "pending".into())], &[]);
+        assert!(!other.is_retryable());
+    }
 }

@@ -1,21 +1,22 @@
-//! What a quote and a build are; nothing here knows HTTP.
+//! Makes quotes and builds. Nothing here knows HTTP.
 //!
 //! A body is parsed by [`json`] and read by [`request`], which reports every wrong field at once. [`quote`] and
-//! [`build`] each walk one request through the stages, in order, in one file; each stage is a module that takes what it
-//! needs and knows nothing of the stages after it. What comes out is a [`model`] or a [`problem`]. The market comes
-//! from [`feed`], prepared once per block.
+//! [`build`] each run the stages of one request in order. Each stage is a module that takes its inputs as arguments and
+//! knows nothing of later stages. The result is a [`model`] or a [`problem`]. The market comes from [`feed`], prepared
+//! once per block.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod accounts;
 mod answer;
 mod approvals;
 mod block_reads;
-pub mod build;
+mod build;
 pub mod clock;
 mod context;
 pub mod costs;
 pub mod directory;
 mod draft;
+mod draft_simulation;
 mod explain;
 pub mod feed;
 mod first_use;
@@ -31,10 +32,11 @@ pub mod proxy;
 mod purchase;
 pub mod quote;
 pub mod receipt;
-pub mod reprice;
+mod reprice;
 pub mod request;
 mod resolve;
 mod sale;
+mod search;
 mod shared_reads;
 mod shown;
 mod signature;
@@ -43,9 +45,7 @@ mod solve;
 pub mod stored;
 #[cfg(test)]
 mod testing;
-mod trial;
 mod warnings;
-mod way;
 
 pub use build::Builder;
 pub use clock::{Clock, ManualClock, SystemClock};

@@ -1,4 +1,4 @@
-//! What is measured of the work behind quotes, for whoever watches the service.
+//! Metrics of solves, certificates and simulations.
 
 use std::time::Instant;
 
@@ -10,14 +10,14 @@ use prometheus_client::registry::Registry;
 
 use braid_routing::{Certificate, Uncertified};
 
-/// Upper bounds of times, in seconds: from the fastest solve to the longest request.
+/// Histogram bounds of times, in seconds: from the fastest solve to the longest request.
 pub const SECONDS: [f64; 15] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
-/// Upper bounds of certificates' gaps, in basis points.
+/// Histogram bounds of certificates' gaps, in basis points.
 const GAPS_BPS: [f64; 10] = [0.0001, 0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 20.0, 100.0, 1_000.0];
 
-/// Upper bounds of messages that one simulation takes. The first is for those that found all state in memory.
+/// Histogram bounds of the messages to the node for one simulation; 0 counts simulations with all state in memory.
 const MESSAGES: [f64; 7] = [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
 
 /// Returns a histogram of times.
@@ -25,23 +25,23 @@ pub fn seconds() -> Histogram {
     Histogram::new(SECONDS)
 }
 
-/// How a simulation ended.
+/// Result of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelValue)]
 pub(crate) enum Ended {
-    /// It ran, whatever the transaction did.
+    /// The transaction ran, successful or not.
     Ran,
-    /// It could not be made.
+    /// There was no simulation.
     Unavailable,
 }
 
 /// Labels of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct SimulationLabels {
-    /// How it ended.
+    /// Its result.
     ended: Ended,
 }
 
-/// Solves, certificates and simulations, counted. Clones count together.
+/// Metrics of solves, certificates and simulations. Clones share the counts.
 #[derive(Clone, Debug)]
 pub struct Measures {
     solve_seconds: Histogram,
@@ -64,7 +64,7 @@ impl Default for Measures {
 }
 
 impl Measures {
-    /// Names the measures in a registry.
+    /// Registers the metrics.
     pub fn register(&self, registry: &mut Registry) {
         let solve = "Time of a solve, without the wait for a thread, in seconds";
         registry.register("solve_seconds", solve, self.solve_seconds.clone());
@@ -77,7 +77,7 @@ impl Measures {
         registry.register("simulation_messages", messages, self.simulation_messages.clone());
     }
 
-    /// Counts a solve that began then.
+    /// Counts a solve that began at `started`.
     pub(crate) fn solved(&self, started: Instant) {
         self.solve_seconds.observe(started.elapsed().as_secs_f64());
     }
@@ -90,7 +90,7 @@ impl Measures {
         }
     }
 
-    /// Counts a simulation that began then and took so many messages.
+    /// Counts a simulation that began at `started`, with its number of messages to the node.
     pub(crate) fn simulated(&self, started: Instant, ran: bool, messages: u32) {
         let ended = if ran { Ended::Ran } else { Ended::Unavailable };
         let seconds = self.simulation_seconds.get_or_create(&SimulationLabels { ended });

@@ -1,4 +1,4 @@
-//! The route as the answer shows it.
+//! Writes the route of an answer.
 
 use braid_market::Market;
 use braid_primitives::{TokenId, U256};
@@ -14,7 +14,7 @@ pub(crate) fn step_id(index: usize) -> String {
     format!("s{}", index + 1)
 }
 
-/// Writes the route as the answer shows it.
+/// Writes the route of an answer.
 pub(crate) fn path(published: &Published, route: &Route, step_gas_units: &[u64], shown: Shown) -> Path {
     let known = step_gas_units.iter().copied().chain(std::iter::repeat(0));
     let steps = route.steps.iter().zip(known).enumerate();
@@ -26,19 +26,19 @@ pub(crate) fn path(published: &Published, route: &Route, step_gas_units: &[u64],
     }
 }
 
-/// Ids of the route's protocols, in the order of first use.
+/// Lists the ids of the route's protocols, in the order of first use.
 pub(crate) fn protocols_used(published: &Published, route: &Route) -> Vec<&'static str> {
     let pools = route.steps.iter().filter_map(|step| published.head.market.pool(step.pool));
-    once(pools.map(|pool| pool.product.id()))
+    distinct(pools.map(|pool| pool.product.id()))
 }
 
-/// Lists the tokens that a route's steps move, in the order in which it meets them.
+/// Lists the tokens that a route's steps move, in the order of first use.
 pub(crate) fn token_ids(route: &Route) -> Vec<TokenId> {
-    once(route.steps.iter().flat_map(|step| [step.token_in, step.token_out]))
+    distinct(route.steps.iter().flat_map(|step| [step.token_in, step.token_out]))
 }
 
-/// Lists each item where it comes first.
-fn once<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+/// Drops repeated items.
+fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for item in items {
         if !seen.contains(&item) {
@@ -48,7 +48,7 @@ fn once<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     seen
 }
 
-/// Writes a token's address as the client knows it.
+/// Writes a token's address in the client's form.
 pub(crate) fn token(market: &Market, id: TokenId, shown: Shown) -> Option<Eip55> {
     market.tokens().get(id).map(|token| shown.token(token.address))
 }
@@ -94,7 +94,7 @@ fn path_step(
     })
 }
 
-/// Returns what part of all that the route spends of a token goes through a step, rounded to the nearest basis point.
+/// Returns a step's share of everything that the route spends of its input token, rounded to the nearest basis point.
 fn share_bps(route: &Route, step: &Step) -> u64 {
     let same = route.steps.iter().filter(|other| other.token_in == step.token_in);
     let total = same.fold(U256::ZERO, |sum, other| sum.saturating_add(other.amount_in));

@@ -1,51 +1,41 @@
-//! Reference prices and what follows from them: shares, impacts, dollars. Never an amount that is paid.
+//! Reference prices, and the shares, impacts and dollar values computed from them. No amount that is paid.
 
-use braid_market::Market;
 use braid_primitives::{Address, TokenId, U256, address};
 use braid_routing::{Prepared, Route};
 
 use crate::feed::Published;
 
-/// The stablecoins that dollars are read from: USDC, USDT, DAI.
+/// The stablecoins that price ether in dollars: USDC, USDT, DAI.
 const DOLLARS: [Address; 3] = [
     address!("A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
     address!("dAC17F958D2ee523a2206206994597C13D831ec7"),
     address!("6B175474E89094C44Da98b954EedeAC495271d0F"),
 ];
 
-/// Ether per whole token, at the block's reference prices.
-pub fn ether_per_token(published: &Published, token: TokenId) -> Option<f64> {
-    published.prepared.reference_price(token).filter(|price| price.is_finite() && *price > 0.0)
+/// Returns a token's reference price, in ether per whole token.
+pub fn ether_per_token(prepared: &Prepared, token: TokenId) -> Option<f64> {
+    prepared.reference_price(token).filter(|price| price.is_finite() && *price > 0.0)
 }
 
-/// Returns what an amount is worth in ether, at the block's reference prices.
-pub fn value_in_ether(published: &Published, token: TokenId, amount: U256) -> Option<f64> {
-    let decimals = decimals(&published.head.market, token)?;
+/// Values an amount in ether, at the block's reference prices.
+pub(crate) fn value_in_ether(published: &Published, token: TokenId, amount: U256) -> Option<f64> {
+    let decimals = published.head.market.tokens().get(token)?.decimals;
     let whole = f64::from(amount) / 10f64.powi(i32::from(decimals));
-    ether_per_token(published, token).map(|price| whole * price)
+    ether_per_token(&published.prepared, token).map(|price| whole * price)
 }
 
-fn decimals(market: &Market, token: TokenId) -> Option<u8> {
-    market.tokens().get(token).map(|token| token.decimals)
-}
-
-/// Dollars per ether: the median of what the market's stablecoins say.
-pub fn dollars_per_ether(published: &Published) -> Option<f64> {
-    dollars_per_ether_in(&published.prepared)
-}
-
-/// As [`dollars_per_ether`], of a market that nobody published.
-pub fn dollars_per_ether_in(prepared: &Prepared) -> Option<f64> {
+/// Returns dollars per ether: the median over the market's stablecoins.
+pub fn dollars_per_ether(prepared: &Prepared) -> Option<f64> {
     let tokens = prepared.market().tokens();
     let known = DOLLARS.iter().filter_map(|dollar| tokens.id(*dollar));
-    let prices = known.filter_map(|id| prepared.reference_price(id).filter(|price| price.is_finite() && *price > 0.0));
+    let prices = known.filter_map(|id| ether_per_token(prepared, id));
     let mut rates: Vec<f64> = prices.map(f64::recip).collect();
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len().saturating_sub(1) / 2).copied()
 }
 
-/// Rounds a sum of dollars to cents, or to two significant digits below one dollar.
-pub fn sum_in_dollars(value: f64) -> f64 {
+/// Rounds a sum of dollars to cents; a sum below one dollar to two significant digits.
+pub(crate) fn sum_in_dollars(value: f64) -> f64 {
     rounded(value, 2)
 }
 
@@ -54,7 +44,7 @@ pub fn price_in_dollars(value: f64) -> f64 {
     rounded(value, 6)
 }
 
-/// Rounds a number to two decimals, or to as many as it takes to have so many significant digits.
+/// Rounds a number to two decimals, or to more if `significant` digits need them.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 2 and 330
 fn rounded(value: f64, significant: i32) -> f64 {
     let magnitude = value.abs().log10().floor();
@@ -62,21 +52,22 @@ fn rounded(value: f64, significant: i32) -> f64 {
         return value;
     }
     let decimals = (significant - 1 - magnitude as i32).max(2) as usize;
-    // decimal text is the only form in which a float has no digits to spare
+    // through decimal text, so that the number prints with these digits
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// Returns how much less `got` is than `given`, in basis points; negative when it is more.
+/// Returns how much less `got` is than `given`, in basis points of `given`; negative if it is more.
 #[allow(clippy::cast_possible_truncation)] // rounded and clamped
-pub fn impact_bps(given: f64, got: f64) -> Option<i64> {
+pub(crate) fn impact_bps(given: f64, got: f64) -> Option<i64> {
     let impact = (1.0 - got / given) * 10_000.0;
     impact.is_finite().then(|| impact.round().clamp(-1e9, 10_000.0) as i64)
 }
 
-/// Returns how much of the inputs' value was spent on each output: at every step value goes where the amounts go.
+/// Returns the part of the inputs' value that was spent on each output: at every step value moves in proportion to the
+/// amounts.
 ///
-/// `given` are the inputs with what the route starts from of each, and its value.
-pub fn value_spent(route: &Route, given: &[(TokenId, U256, f64)], outputs: &[TokenId]) -> Vec<f64> {
+/// `given` lists each input with the amount that the route starts from, and its value.
+pub(crate) fn value_spent(route: &Route, given: &[(TokenId, U256, f64)], outputs: &[TokenId]) -> Vec<f64> {
     let mut held: Vec<(TokenId, f64, f64)> =
         given.iter().map(|(token, amount, value)| (*token, f64::from(*amount), *value)).collect();
     for step in &route.steps {
@@ -94,9 +85,9 @@ pub fn value_spent(route: &Route, given: &[(TokenId, U256, f64)], outputs: &[Tok
     outputs.iter().map(at_end).collect()
 }
 
-/// Returns the share that each value has of their sum, in basis points.
+/// Returns each value's share of their sum, in basis points, rounded to the nearest.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 10000
-pub fn shares_bps(values: &[Option<f64>]) -> Vec<Option<u64>> {
+pub(crate) fn shares_bps(values: &[Option<f64>]) -> Vec<Option<u64>> {
     if values.len() == 1 {
         return vec![Some(10_000)];
     }
@@ -120,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn dollars_have_no_digits_to_spare() {
+    fn dollars_are_rounded_to_few_digits() {
         for (value, sum, price) in [
             (10_005.221_381_690_004, 10_005.22, 10_005.22),
             (3_000.485_123_024_543_6, 3_000.49, 3_000.49),

@@ -1,38 +1,38 @@
-//! Whether the execution proxy is on the chain.
+//! Checks whether the execution proxy is deployed.
 
 use std::sync::{Mutex, PoisonError};
 
 use braid_ethereum::{Node, NodeError};
 use braid_primitives::B256;
 
-/// What stands at the proxy's address.
+/// State of the proxy's address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProxyState {
-    /// Nobody looked yet, or the node did not answer.
+    /// Not checked yet, or the node did not answer.
     #[default]
     Unknown,
-    /// The proxy that quotes are made for.
+    /// The proxy of this version.
     Deployed,
-    /// Nothing.
+    /// No code.
     Missing,
     /// Other code.
     Foreign,
 }
 
-/// Remembers what was found last.
+/// The latest known state of the proxy's address.
 #[derive(Debug, Default)]
 pub struct ProxyWatch(Mutex<ProxyState>);
 
 impl ProxyWatch {
-    /// Returns what was found last.
+    /// Returns the latest known state.
     pub fn state(&self) -> ProxyState {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at the address at a block, and logs what it found when that is news.
+    /// Checks the address at a block, and logs a changed state.
     ///
     /// # Errors
-    /// When the node does not answer.
+    /// If the node does not answer.
     pub async fn look(&self, node: &Node, block_hash: B256) -> Result<ProxyState, NodeError> {
         let address = braid_execution::proxy::address();
         let code = node.code(block_hash, address).await?;
@@ -46,7 +46,7 @@ impl ProxyWatch {
             found if found == before => {}
             ProxyState::Deployed => tracing::info!(%address, "the execution proxy is deployed"),
             ProxyState::Missing => {
-                tracing::warn!(%address, "the execution proxy is not deployed: transactions would do nothing");
+                tracing::warn!(%address, "the execution proxy is not deployed: transactions would swap nothing");
             }
             ProxyState::Foreign | ProxyState::Unknown => {
                 tracing::error!(%address, "the code at the execution proxy's address is not the proxy's");

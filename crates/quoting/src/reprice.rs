@@ -1,4 +1,4 @@
-//! Prices a stored route on a newer market: the same steps, over the pools as they are now.
+//! Prices a stored route on a newer market: the same steps, with the pools' newest states.
 
 use braid_market::Market;
 use braid_primitives::{ExecutionBlock, PoolKey, TokenId, U256};
@@ -6,7 +6,7 @@ use braid_routing::purchase::buy_along;
 use braid_routing::{Instruction, Machine, Route, Step, StepError};
 use serde::{Deserialize, Serialize};
 
-/// A step as it is stored: by the pool's key, which outlives the process, not by its id, which does not.
+/// A stored step. It names the pool by key: a pool's id is valid in one process only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredStep {
     /// The pool.
@@ -15,14 +15,14 @@ pub struct StoredStep {
     pub coin_in: u8,
     /// Position of the token out.
     pub coin_out: u8,
-    /// Share of the balance at hand in units of 2^-32; 0 is all that is left.
+    /// Share of the balance held, in units of 2^-32; 0 takes all that remains.
     pub share: u32,
 }
 
-/// Why a route cannot run on a market.
+/// A reason for which a route cannot run on a market.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RepriceError {
-    /// A pool is gone from the market.
+pub(crate) enum RepriceError {
+    /// A pool is no longer in the market.
     #[error("pool {0} is no longer in the market")]
     PoolGone(PoolKey),
     /// A pool would revert.
@@ -33,19 +33,19 @@ pub enum RepriceError {
         /// Its reason.
         error: braid_protocols::SwapError,
     },
-    /// A pool of a purchase does not have what is to be bought of it.
-    #[error("the pools no longer have the amount")]
+    /// A pool of a purchase cannot pay the amount that is bought from it.
+    #[error("the pools can no longer pay the amount")]
     NotForSale,
     /// A step would have nothing to spend.
-    #[error("pool {0} would get nothing to swap")]
+    #[error("pool {0} would receive no input")]
     NothingAtHand(PoolKey),
 }
 
-/// Returns the route of stored steps with the amounts that it has on this market.
+/// Returns the route of stored steps with its amounts on this market.
 ///
 /// # Errors
-/// [`RepriceError`] when a step would revert.
-pub fn reprice(
+/// [`RepriceError`] if a step would revert.
+pub(crate) fn reprice(
     market: &Market,
     at: &ExecutionBlock,
     steps: &[StoredStep],
@@ -57,11 +57,11 @@ pub fn reprice(
     Ok(Route { steps, amounts_out: outputs.iter().map(|token| machine.ledger().at_hand(*token)).collect() })
 }
 
-/// Returns what a purchase of an exact amount along stored steps sells on this market, and its route.
+/// Returns the input that an exact purchase along stored steps sells on this market, and its route.
 ///
 /// # Errors
-/// [`RepriceError`] if a pool is gone, or does not have what is to be bought of it.
-pub fn purchase(
+/// [`RepriceError`] if a pool is no longer in the market, or cannot pay the amount.
+pub(crate) fn purchase(
     market: &Market,
     at: &ExecutionBlock,
     steps: &[StoredStep],
@@ -70,8 +70,8 @@ pub fn purchase(
     buy_along(market, at, &path(market, steps)?, wanted).ok_or(RepriceError::NotForSale)
 }
 
-/// Returns the route of stored steps without amounts. A purchase computes them from the last pool backwards, and never
-/// sells the maximum: a pool may have what is to be bought of it and be too shallow for that.
+/// Returns the route of stored steps without amounts. A purchase computes amounts from the last pool backwards. It never
+/// prices the maximum input, which can be more than a pool takes although the pool can pay the amount.
 pub(crate) fn path(market: &Market, steps: &[StoredStep]) -> Result<Route, RepriceError> {
     let step = |stored: &StoredStep| {
         let gone = RepriceError::PoolGone(stored.pool);

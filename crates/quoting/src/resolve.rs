@@ -1,4 +1,4 @@
-//! From the names in a request to the tokens and pools of a market.
+//! Resolves the addresses and names of a request to the tokens and pools of a market.
 
 use braid_audit::Quarantine;
 use braid_market::Market;
@@ -21,7 +21,7 @@ pub(crate) struct Tokens {
 /// Finds every token of a request.
 ///
 /// # Errors
-/// `TOKEN_NOT_FOUND` with every token that the market does not have.
+/// `TOKEN_NOT_FOUND` with every token that is not in the market.
 pub(crate) fn tokens(market: &Market, request: &QuoteRequest) -> Result<Tokens, Problem> {
     let id = |token: AskedToken| market.tokens().id(token.address);
     request.check_tokens(FieldCode::TokenNotFound, |token| {
@@ -33,7 +33,7 @@ pub(crate) fn tokens(market: &Market, request: &QuoteRequest) -> Result<Tokens, 
     Ok(Tokens { inputs, outputs })
 }
 
-/// Refuses amounts that no contract along a route can carry, before a solve is spent on them.
+/// Refuses amounts that the proxy cannot encode, before the solve.
 ///
 /// # Errors
 /// `INSUFFICIENT_LIQUIDITY`.
@@ -49,18 +49,18 @@ pub(crate) fn check_amounts(request: &QuoteRequest) -> Result<(), Problem> {
     }
 }
 
-/// Refuses tokens that do not move as amounts say.
+/// Refuses tokens whose transfers do not move the exact amount.
 ///
 /// # Errors
-/// `TOKEN_UNSUPPORTED` with every such token and what it does.
+/// `TOKEN_UNSUPPORTED` with every such token and its fault.
 pub(crate) fn check_faults(quarantine: &Quarantine, request: &QuoteRequest) -> Result<(), Problem> {
     request.check_tokens(FieldCode::TokenUnsupported, |token| {
         let does = quarantine.fault_of(token.address)?;
-        Some(format!("{} {does}, so that no pool of it can be quoted", token.shown.to_checksum(None)))
+        Some(format!("{} {does}, so no pool of it can be quoted", token.shown.to_checksum(None)))
     })
 }
 
-/// Names those in `include_protocols` that no protocol has, each with its place.
+/// Lists the unrecognised names in `include_protocols`, each with its pointer.
 pub(crate) fn misspelt(request: &QuoteRequest) -> Option<Problem> {
     let names = request.include_protocols.iter().flatten().enumerate();
     let unknown = names.filter(|(_, name)| Product::named(name).is_empty()).map(|(index, name)| {
@@ -72,9 +72,9 @@ pub(crate) fn misspelt(request: &QuoteRequest) -> Option<Problem> {
     (!unknown.is_empty()).then(|| Problem::invalid(unknown))
 }
 
-/// Returns which pools a request allows besides those that are excluded, and its unrecognised protocol names.
-pub(crate) fn filter(market: &Market, request: &QuoteRequest, aside: PoolFilter) -> (PoolFilter, Vec<String>) {
-    let mut filter = aside;
+/// Returns the filter of a request's pools, on top of the service's exclusions, and its unrecognised protocol names.
+pub(crate) fn filter(market: &Market, request: &QuoteRequest, exclusions: PoolFilter) -> (PoolFilter, Vec<String>) {
+    let mut filter = exclusions;
     let mut unknown = Vec::new();
     let mut named = |names: &[String]| -> Vec<Product> {
         let mut products = Vec::new();

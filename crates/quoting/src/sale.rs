@@ -1,4 +1,4 @@
-//! The route of a sale: exactly so much is sold, for as much as possible.
+//! The route of a sale: sells exactly the inputs for the most output.
 
 use braid_execution::{encode_program, minimum_amount};
 use braid_primitives::U256;
@@ -6,33 +6,36 @@ use braid_routing::{Route, Solution, SolveError, Uncertified, explain, solve};
 
 use crate::draft::Found;
 use crate::request::QuoteRequest;
-use crate::way::{NoQuote, Way};
+use crate::search::{NoQuote, Search};
 
 /// Finds the best route for the amounts of the request.
 ///
 /// # Errors
-/// [`NoQuote`] where there is none.
-pub(crate) fn sell(mut way: Way<'_>) -> Result<Found, NoQuote> {
-    let prepared = &way.published.prepared;
-    ask(&mut way);
-    let (solution, witness) =
-        if way.request.explain { explain(prepared, &way.question)? } else { (solve(prepared, &way.question)?, None) };
-    Ok(Found { witness, ..found(way, solution)? })
+/// [`NoQuote`] if there is none.
+pub(crate) fn sell(mut search: Search<'_>) -> Result<Found, NoQuote> {
+    let prepared = &search.published.prepared;
+    set_amounts(&mut search);
+    let (solution, witness) = if search.request.explain {
+        explain(prepared, &search.trade)?
+    } else {
+        (solve(prepared, &search.trade)?, None)
+    };
+    Ok(Found { witness, ..found(search, solution)? })
 }
 
-/// Takes a route that is known, without a search and a certificate.
+/// Completes a known route, without a search and a certificate.
 ///
 /// # Errors
-/// [`NoQuote`] where it pays nothing, or makes no program.
-pub(crate) fn along(mut way: Way<'_>, route: Route) -> Result<Found, NoQuote> {
-    ask(&mut way);
-    found(way, Solution { route, certificate: Err(Uncertified::NoBound), pools_visited: 0 })
+/// [`NoQuote`] if an output is zero, or the route cannot be encoded.
+pub(crate) fn along(mut search: Search<'_>, route: Route) -> Result<Found, NoQuote> {
+    set_amounts(&mut search);
+    found(search, Solution { route, certificate: Err(Uncertified::NoBound), pools_visited: 0 })
 }
 
-/// Gives the question what is left of the amounts after a fee.
-fn ask(way: &mut Way<'_>) {
-    let fee = way.request.fee();
-    for ((_, amount), sold) in way.question.inputs.iter_mut().zip(sold(way.request)) {
+/// Sets the router's input amounts: those of the request, less a partner fee on them.
+fn set_amounts(search: &mut Search<'_>) {
+    let fee = search.request.fee();
+    for ((_, amount), sold) in search.trade.inputs.iter_mut().zip(sold(search.request)) {
         *amount = fee.map_or(sold, |fee| fee.after_input(sold));
     }
 }
@@ -41,21 +44,22 @@ fn sold(request: &QuoteRequest) -> impl Iterator<Item = U256> + '_ {
     request.inputs.iter().map(|entry| entry.amount.unwrap_or_default())
 }
 
-fn found(way: Way<'_>, solution: Solution) -> Result<Found, NoQuote> {
-    let request = way.request;
+fn found(search: Search<'_>, solution: Solution) -> Result<Found, NoQuote> {
+    let request = search.request;
     let sold: Vec<U256> = sold(request).collect();
-    let outputs = way.question.outputs.iter().zip(&solution.route.amounts_out);
-    let expected: Vec<U256> = outputs.map(|((token, _), made)| way.arrives(&solution.route, *token, *made)).collect();
+    let outputs = search.trade.outputs.iter().zip(&solution.route.amounts_out);
+    let expected: Vec<U256> =
+        outputs.map(|((token, _), made)| search.arrives(&solution.route, *token, *made)).collect();
     if expected.iter().any(U256::is_zero) {
         return Err(SolveError::AmountTooSmall.into());
     }
-    // the proxy refuses a minimum of zero, so that the least is one atomic unit
+    // the proxy refuses a minimum of zero: the least is one atomic unit
     let minimum = |amount: &U256| minimum_amount(*amount, request.slippage_tolerance_bps).max(U256::ONE);
-    let order = way.order(&sold, expected.iter().map(minimum));
-    let mut program = encode_program(&way.published.head.market, &solution.route, &order)?;
-    if !way.verifies_transfers {
-        // a path does not look at what arrives: a token that taxes transfers would arrive below the minimum
+    let order = search.order(&sold, expected.iter().map(minimum));
+    let mut program = encode_program(&search.published.head.market, &solution.route, &order)?;
+    if !search.verifies_transfers {
+        // a path does not measure what arrives: a token with a transfer fee would arrive below the minimum
         program.path = None;
     }
-    Ok(Found { solution, question: way.question, witness: None, sold, expected, order, program, purchase: None })
+    Ok(Found { solution, trade: search.trade, witness: None, sold, expected, order, program, purchase: None })
 }

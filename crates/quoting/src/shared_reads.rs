@@ -1,7 +1,7 @@
-//! Questions to the node about accounts: a few messages at once, and whoever asks meanwhile shares the next one.
+//! Batches reads of accounts: few messages to the node are in flight, and questions that come meanwhile share the next.
 //!
-//! A node takes so many messages at once. Were each quote to send its own, a quote would wait for the messages of all
-//! before it: with eight at once to a node 100 ms away, eighty quotes a second would be all that a service answers.
+//! A node accepts a limited number of messages at once. If each quote sent its own, quotes would queue: with eight in
+//! flight to a node 100 ms away, a service could answer eighty quotes a second.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,37 +11,37 @@ use braid_protocols::Call;
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
 
-/// Messages under way at once; the node's other places are for simulations and for following.
-const AT_ONCE: usize = 4;
+/// Most messages in flight. The node's remaining capacity is for simulations and following.
+const MAX_IN_FLIGHT: usize = 4;
 
 /// Most questions that share a message.
-pub(crate) const MOST_TOGETHER: usize = 64;
+pub(crate) const MAX_QUESTIONS_PER_MESSAGE: usize = 64;
 
-/// What is asked at a block.
+/// Reads at a block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     pub block_hash: B256,
     pub calls: Vec<Call>,
-    /// The account whose ether is asked for.
+    /// Account whose ether balance is read.
     pub ether_of: Option<Address>,
 }
 
-/// What the node answered; `None` where it did not.
+/// Answer of the node; `None` for what it did not answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
-    /// One for each call; `None` where the call fails.
+    /// One for each call; `None` for a call that fails.
     pub calls: Option<Vec<Option<Bytes>>>,
     pub ether: Option<U256>,
 }
 
 impl Answer {
-    /// Returns whether the node answered all of a question.
-    pub(crate) fn is_whole(&self, question: &Question) -> bool {
+    /// Returns whether the node answered every part of a question.
+    pub(crate) fn is_complete(&self, question: &Question) -> bool {
         self.calls.is_some() && self.ether.is_some() == question.ether_of.is_some()
     }
 }
 
-/// Asks a node.
+/// Batches the questions to a node.
 #[derive(Debug)]
 pub(crate) struct SharedReads<A = Node> {
     node: A,
@@ -50,16 +50,16 @@ pub(crate) struct SharedReads<A = Node> {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The questions that no message has yet, in the order in which they came.
+    /// Questions that wait for a message, oldest first.
     waiting: Vec<Waiting>,
-    /// Messages under way.
-    under_way: usize,
+    /// Messages in flight.
+    in_flight: usize,
 }
 
 type Waiting = (Question, oneshot::Sender<Answer>);
 
-/// A node, as far as it is asked here.
-pub(crate) trait Asked: Clone + Send + Sync + 'static {
+/// The reads that a node answers here.
+pub(crate) trait AccountNode: Clone + Send + Sync + 'static {
     fn read(
         &self,
         block_hash: B256,
@@ -73,7 +73,7 @@ pub(crate) trait Asked: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Option<U256>>, NodeError>> + Send;
 }
 
-impl Asked for Node {
+impl AccountNode for Node {
     async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
         Self::read(self, block_hash, calls).await
     }
@@ -83,16 +83,16 @@ impl Asked for Node {
     }
 }
 
-impl<A: Asked> SharedReads<A> {
+impl<A: AccountNode> SharedReads<A> {
     pub(crate) fn of(node: A) -> Self {
         Self { node, state: Arc::default() }
     }
 
-    /// Asks as soon as a message may be sent.
+    /// Sends a question with the next message, and returns its answer.
     pub(crate) async fn ask(&self, question: Question) -> Answer {
         let (asker, answer) = oneshot::channel();
         if lock(&self.state).join(question, asker) {
-            // in a task of its own: who gives up does not take the answers from the others
+            // in a task of its own: a caller that is cancelled does not cancel the answers of others
             let (node, state) = (self.node.clone(), Arc::clone(&self.state));
             let sending = async move {
                 loop {
@@ -110,28 +110,28 @@ impl<A: Asked> SharedReads<A> {
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    // nothing that holds the lock can be interrupted halfway
+    // no holder of the lock panics halfway through a change
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {
-    /// Joins those who wait; whether one message more may be under way.
+    /// Queues a question. Returns whether the caller must send messages: fewer than the most are in flight.
     fn join(&mut self, question: Question, asker: oneshot::Sender<Answer>) -> bool {
         self.waiting.push((question, asker));
-        let is_room = self.under_way < AT_ONCE;
-        self.under_way += usize::from(is_room);
+        let is_room = self.in_flight < MAX_IN_FLIGHT;
+        self.in_flight += usize::from(is_room);
         is_room
     }
 
-    /// Takes the questions of the next message, the oldest and others at its block. None where nobody waits: then one
-    /// message less is under way.
+    /// Takes the questions of the next message: the oldest, and others at its block. Returns none if no question waits,
+    /// and counts one message less in flight.
     fn next(&mut self) -> Vec<Waiting> {
         self.waiting.retain(|(_, asker)| !asker.is_closed());
         let Some(block_hash) = self.waiting.first().map(|(first, _)| first.block_hash) else {
-            self.under_way -= 1;
+            self.in_flight -= 1;
             return Vec::new();
         };
-        let mut room = MOST_TOGETHER;
+        let mut room = MAX_QUESTIONS_PER_MESSAGE;
         let fits = |(question, _): &mut Waiting| {
             let fits = room > 0 && question.block_hash == block_hash;
             room -= usize::from(fits);
@@ -141,8 +141,8 @@ impl State {
     }
 }
 
-/// Asks questions at one block together, and gives each its answer.
-async fn send<A: Asked>(node: &A, together: Vec<Waiting>) {
+/// Sends questions at one block in one message, and passes each its answer.
+async fn send<A: AccountNode>(node: &A, together: Vec<Waiting>) {
     let Some(block_hash) = together.first().map(|(first, _)| first.block_hash) else { return };
     let calls: Vec<Call> = together.iter().flat_map(|(question, _)| question.calls.iter().cloned()).collect();
     let owners: Vec<Address> = together.iter().filter_map(|(question, _)| question.ether_of).collect();
@@ -151,13 +151,13 @@ async fn send<A: Asked>(node: &A, together: Vec<Waiting>) {
         async { if owners.is_empty() { Ok(Vec::new()) } else { node.ether(block_hash, owners).await } },
     );
     for error in [calls.as_ref().err(), ether.as_ref().err()].into_iter().flatten() {
-        tracing::warn!(%error, "balances and allowances could not be read");
+        tracing::warn!(%error, "the read of balances and allowances failed");
     }
     let (mut calls, mut ether) = (calls.ok().map(Vec::into_iter), ether.unwrap_or_default().into_iter());
     for (question, asker) in together {
         let own = calls.as_mut().map(|calls| calls.take(question.calls.len()).collect());
         let ether = question.ether_of.and_then(|_| ether.next().flatten());
-        // who gave up needs no answer
+        // the receiver of a cancelled question is gone
         let _ = asker.send(Answer { calls: own, ether });
     }
 }
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    impl Asked for Held {
+    impl AccountNode for Held {
         async fn read(&self, block_hash: B256, calls: Vec<Call>) -> Result<Vec<Option<Bytes>>, NodeError> {
             self.messages.fetch_add(1, Ordering::Relaxed);
             self.let_go.acquire().await.unwrap().forget();

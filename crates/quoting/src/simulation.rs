@@ -1,4 +1,4 @@
-//! Simulations of quotes and builds, on the state of the market's own block.
+//! Simulates quotes and builds on the state of their market's block.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,72 +17,72 @@ use crate::model::{self, Simulation, SimulationStatus, Warning};
 use crate::proxy::{ProxyState, ProxyWatch};
 use crate::shown::Shown;
 
-mod told;
+mod outcome;
 
-/// A simulation's answer, and what it measured.
+/// Result of a simulation.
 #[derive(Debug)]
 pub struct Simulated {
-    /// As the answer shows it.
+    /// The result as the answer shows it.
     pub answer: Simulation,
-    /// Gas, where the transaction went through.
+    /// Measured gas; `None` unless the transaction succeeded.
     pub gas: Option<MeasuredGas>,
-    /// What a caller should know.
+    /// Warning to the caller.
     pub warning: Option<Warning>,
 }
 
 /// Gas that a simulation used, in gas units.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredGas {
-    /// After refunds: what the receipt would say.
+    /// Gas after refunds, as in a transaction receipt.
     pub used: u64,
-    /// Before refunds: what the limit must cover.
+    /// Gas before refunds, which the limit must cover.
     pub spent: u64,
-    /// What must be left beyond that for a partner that is offered ether.
+    /// Further gas that must remain for the payment of ether to a partner: the proxy refuses to run with less.
     pub reserve: u64,
 }
 
 impl MeasuredGas {
-    /// Returns a limit for the next blocks: a fifth more, since others trade in between, and since a call passes on
-    /// only 63 of 64 parts of what is left.
+    /// Returns a gas limit for the next blocks: a fifth more than spent, since the state can change before the
+    /// transaction runs, and since a call passes on at most 63/64 of the remaining gas (EIP-150).
     pub fn limit(self) -> u64 {
-        let room = self.spent / 5 + 10_000;
-        self.spent.saturating_add(room).saturating_add(self.reserve).min(MAX_GAS_LIMIT)
+        let margin = self.spent / 5 + 10_000;
+        self.spent.saturating_add(margin).saturating_add(self.reserve).min(MAX_GAS_LIMIT)
     }
 }
 
-/// Simulates what quotes and builds would send.
+/// Simulates the transactions of quotes and builds.
 #[derive(Clone)]
 pub struct Simulations {
-    /// Runs them.
+    /// The EVM.
     pub simulator: Arc<Simulator>,
-    /// Tells whether the proxy is on the chain: where it is not, the simulation of a quote puts its code there.
+    /// State of the proxy's address: if the proxy is not deployed, the simulation of a quote places its code there.
     pub proxy: Arc<ProxyWatch>,
-    /// Longest time for one, whatever it waits for.
-    pub longest: Duration,
-    /// What is counted.
+    /// Longest time for one simulation, waiting included.
+    pub timeout: Duration,
+    /// Metrics of simulations.
     pub measures: Measures,
 }
 
-/// Gas of one step that is run for itself: more than any takes.
-const STEP_GAS: u64 = 2_000_000;
+/// Gas limit of a step that is run alone, in gas units: more than any step takes.
+const STEP_GAS_LIMIT: u64 = 2_000_000;
 
-/// What a simulation is asked for.
+/// Input of a simulation.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking<'a> {
-    /// Who asks.
+pub struct SimulationInput<'a> {
+    /// The caller, for limits.
     pub caller: Caller,
     /// The market of the route.
     pub market: &'a Market,
     /// The route.
     pub route: &'a Route,
-    /// How ether is shown.
+    /// Address that stands for ether in the answer.
     pub shown: Shown,
     /// The program of the route.
     pub program: &'a Program,
 }
 
-impl Asking<'_> {
-    /// Returns the steps of the route, each as a swap for itself: they touch what the route touches.
+impl SimulationInput<'_> {
+    /// Returns each step of the route as a swap of its own. Together they access the state that the route accesses.
     fn parts(&self, order: &Order, from: Address) -> Vec<Part> {
         self.route.steps.iter().filter_map(|step| self.part(step, order, from)).collect()
     }
@@ -99,12 +99,12 @@ impl Asking<'_> {
         };
         let route = Route { steps: vec![Step { share: 0, ..step.clone() }], amounts_out: vec![step.amount_out] };
         let program = encode_program(self.market, &route, &order).ok()?;
-        let transaction = Transaction { gas_limit: STEP_GAS, ..sent(&order, &program, from) };
-        Some((transaction, granted(&order, from)))
+        let transaction = Transaction { gas_limit: STEP_GAS_LIMIT, ..sent(&order, &program, from) };
+        Some((transaction, grants(&order, from)))
     }
 
-    /// Returns the accounts that the route touches.
-    fn touched(&self, transaction: &Transaction, order: &Order) -> Vec<Address> {
+    /// Returns the accounts that the route accesses.
+    fn accessed(&self, transaction: &Transaction, order: &Order) -> Vec<Address> {
         let pools = self.route.steps.iter().filter_map(|step| self.market.pool(step.pool));
         let contracts = pools.flat_map(|pool| [pool.key.contract, pool.holder()]);
         let tokens = self.route.steps.iter().flat_map(|step| [step.token_in, step.token_out]);
@@ -114,20 +114,25 @@ impl Asking<'_> {
 }
 
 impl Simulations {
-    /// Runs a quote as its taker would send it, granting what the taker and the chain lack, in the place that was `kept`
-    /// for it.
-    pub async fn of_quote(&self, asking: Asking<'_>, kept: Option<Kept>, taker: Address, order: &Order) -> Simulated {
+    /// Simulates a quote as its taker would send it, in its `kept` slot. Grants what the taker and the chain lack: balance,
+    /// allowance, the proxy's code.
+    pub async fn of_quote(
+        &self,
+        input: SimulationInput<'_>,
+        kept: Option<Kept>,
+        taker: Address,
+        order: &Order,
+    ) -> Simulated {
         let missing = self.proxy.state() == ProxyState::Missing;
         let code = missing.then(|| Grant::Code { account: proxy::address(), code: proxy::runtime_code().clone() });
-        let mut parts = asking.parts(order, taker);
+        let mut parts = input.parts(order, taker);
         parts.iter_mut().for_each(|(_, grants)| grants.extend(code.clone()));
-        let grants = granted(order, taker).into_iter().chain(code).collect();
-        self.run(asking, kept, (sent(order, asking.program, taker), grants), parts, order).await
+        let grants = grants(order, taker).into_iter().chain(code).collect();
+        self.run(input, kept, (sent(order, input.program, taker), grants), parts, order).await
     }
 
-    /// Runs a transaction exactly as it would be sent, on a state that nothing is added to; only its gas price is left
-    /// out.
-    pub async fn of_build(&self, asking: Asking<'_>, built: &model::Transaction, order: &Order) -> Simulated {
+    /// Simulates a transaction as it would be sent, on the unchanged state. Only its gas price is zero.
+    pub async fn of_build(&self, input: SimulationInput<'_>, built: &model::Transaction, order: &Order) -> Simulated {
         let transaction = Transaction {
             from: built.from.0,
             to: built.to.0,
@@ -135,44 +140,44 @@ impl Simulations {
             value_wei: built.value.0,
             gas_limit: MAX_GAS_LIMIT,
         };
-        let parts = asking.parts(order, transaction.from);
-        self.run(asking, None, (transaction, Vec::new()), parts, order).await
+        let parts = input.parts(order, transaction.from);
+        self.run(input, None, (transaction, Vec::new()), parts, order).await
     }
 
     async fn run(
         &self,
-        asking: Asking<'_>,
+        input: SimulationInput<'_>,
         kept: Option<Kept>,
         (transaction, grants): Part,
         parts: Vec<Part>,
         order: &Order,
     ) -> Simulated {
-        let block = asking.market.block();
-        let hints = asking.touched(&transaction, order);
-        let terms = Terms { hints, kept, ..Terms::by(asking.caller, Instant::now() + self.longest) };
-        let watched = watched(&asking, order, transaction.from);
+        let block = input.market.block();
+        let hints = input.accessed(&transaction, order);
+        let terms = Terms { hints, kept, ..Terms::by(input.caller, Instant::now() + self.timeout) };
+        let watched = watched(&input, order, transaction.from);
         let job = move |fork: &_| simulate_with_parts(fork, &transaction, &grants, &watched, &parts);
         let (span, started) = (tracing::info_span!(target: "trace", "simulation"), std::time::Instant::now());
         let (simulated, messages) = self.simulator.run(block, terms, job).instrument(span).await;
         self.measures.simulated(started, simulated.is_ok(), messages);
         match simulated {
-            Ok(outcome) => told::told(&asking, &outcome, order),
+            Ok(outcome) => outcome::simulated(&input, &outcome, order),
             Err(why) => {
-                tracing::debug!(error = ?why, "a simulation could not be made");
+                tracing::debug!(error = ?why, "a simulation failed");
                 unavailable(&why.to_string())
             }
         }
     }
 }
 
-/// Returns the transaction by which an account pays an order from its allowances.
+/// Returns the transaction in which an account runs an order from its allowances.
 fn sent(order: &Order, program: &Program, from: Address) -> Transaction {
     let data = calldata(order, program);
     Transaction { from, to: proxy::address(), data, value_wei: order.value_wei(), gas_limit: MAX_GAS_LIMIT }
 }
 
-/// Returns what an account must have for that.
-fn granted(order: &Order, owner: Address) -> Vec<Grant> {
+/// Returns the balances and allowances that an account needs for that.
+fn grants(order: &Order, owner: Address) -> Vec<Grant> {
     let mut grants = Vec::new();
     for input in &order.inputs {
         let (token, amount) = (input.token, input.amount);
@@ -184,10 +189,10 @@ fn granted(order: &Order, owner: Address) -> Vec<Grant> {
     grants
 }
 
-/// Returns the balances that tell what a path moved: its output at the recipient, then its input at the payer. The
-/// proxy counts ether itself, and what the steps of a program pay.
-fn watched(asking: &Asking<'_>, order: &Order, payer: Address) -> Vec<Watched> {
-    if asking.program.path.is_none() {
+/// Returns the balances that show what a path moved: its output at the recipient, then its input at the payer. None for
+/// ether and for other programs: the proxy measures those itself.
+fn watched(input: &SimulationInput<'_>, order: &Order, payer: Address) -> Vec<Watched> {
+    if input.program.path.is_none() {
         return Vec::new();
     }
     let outputs = order.outputs.iter().map(|output| (output.token, order.recipient));

@@ -1,4 +1,4 @@
-//! A quote as it is kept: the answer, word for word, and what a build needs of it.
+//! Stores quotes: the unchanged answer, and the plan from which a transaction is built.
 
 mod compact;
 
@@ -21,42 +21,42 @@ use crate::request::Listed;
 use crate::shown::Shown;
 use crate::warnings;
 
-/// How long an answer waits for the disk. A disk that takes longer is not waited for again before it has taken
+/// Longest wait for the disk before a quote is answered. After a timeout no answer waits until the disk has written
 /// something.
-const DISK_PATIENCE: Duration = Duration::from_millis(100);
+const DISK_WAIT: Duration = Duration::from_millis(100);
 
-/// What is kept of a quote.
+/// A stored quote.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StoredQuote {
-    /// From then on the quote cannot be built, unix milliseconds.
+    /// Time from which the quote cannot be built, unix milliseconds.
     pub expires_at_ms: u64,
-    /// What a build needs.
+    /// Input of a build.
     pub plan: Plan,
     /// The answer.
     pub answer: Box<RawValue>,
 }
 
-/// What a build needs of a quote.
+/// Everything that a build needs of a quote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Who sends the transaction.
+    /// Account that sends the transaction.
     pub taker: Address,
     /// The order that the Permit2 message binds. A build with plain allowances replaces its deadline.
     pub order: Order,
     /// The terms of the Permit2 message.
     pub permit: Permit,
-    /// The program, whatever the authorization.
+    /// The program; it does not depend on the authorization.
     pub program: Program,
     /// The route.
     pub steps: Vec<StoredStep>,
     /// The tier that prices gas.
     pub gas_priority: GasTier,
-    /// Whether to read the taker's balances and allowances again.
+    /// True if a build reads the taker's balances and allowances.
     pub check_allowances: bool,
-    /// Seconds that the request asked for to build and sign; 0 where it left them to the service.
+    /// The request's `ttl_s`, in seconds; 0 if it set none.
     #[serde(default)]
     pub ttl_s: u16,
-    /// Which approvals answers list.
+    /// The approvals that answers list.
     #[serde(default)]
     pub approvals_listed: Listed,
     /// The address that the client used for ether.
@@ -66,45 +66,45 @@ pub struct Plan {
 impl Plan {
     /// Returns the plan of a draft.
     pub(crate) fn of(draft: &Draft) -> Self {
-        let market = &draft.asked.published.head.market;
+        let market = &draft.input.published.head.market;
         let stored = |step: &braid_routing::Step| {
             let pool = market.pool(step.pool)?.key;
             Some(StoredStep { pool, coin_in: step.coin_in, coin_out: step.coin_out, share: step.share })
         };
         Self {
-            taker: draft.asked.request.taker,
+            taker: draft.input.request.taker,
             order: draft.found.order.clone(),
             permit: draft.permit,
             program: draft.found.program.clone(),
             steps: draft.found.solution.route.steps.iter().filter_map(stored).collect(),
-            gas_priority: draft.asked.request.gas_priority,
-            check_allowances: draft.asked.request.check_allowances(),
-            ttl_s: draft.asked.request.ttl_s.unwrap_or_default(),
-            approvals_listed: draft.asked.request.listed(),
-            ether_shown_as: Shown::by(&draft.asked.request).ether(),
+            gas_priority: draft.input.request.gas_priority,
+            check_allowances: draft.input.request.check_allowances(),
+            ttl_s: draft.input.request.ttl_s.unwrap_or_default(),
+            approvals_listed: draft.input.request.listed(),
+            ether_shown_as: Shown::by(&draft.input.request).ether(),
         }
     }
 }
 
-/// The quotes that were given, for as long as they are known.
+/// Stored quotes, until their memory time after expiry is over.
 #[derive(Clone, Debug)]
 pub struct StoredQuotes {
-    /// Where they are kept.
+    /// Memory and disk.
     pub store: Arc<QuoteStore>,
-    /// The other services that may build them, if there are any.
+    /// Other services that may build the quotes, if there are any.
     pub replicas: Option<Replicas>,
-    /// Tells which are over.
+    /// Clock for expiry.
     pub clock: Arc<dyn Clock>,
-    /// How long an expired quote is still known as expired, in milliseconds.
+    /// Time for which an expired quote is answered with `QUOTE_EXPIRED`, in milliseconds.
     pub memory_ms: u64,
 }
 
 impl StoredQuotes {
-    /// Keeps a quote in memory, on its way to the disk.
+    /// Keeps a quote in memory and queues it for the disk.
     ///
     /// # Errors
-    /// `OVERLOADED` when the disk does not keep up and the memory for quotes is full.
-    pub fn keep(&self, id: Uuid, quote: &StoredQuote) -> Result<QuoteRecord, Problem> {
+    /// `OVERLOADED` if the disk does not keep up and the queue is full.
+    pub(crate) fn keep(&self, id: Uuid, quote: &StoredQuote) -> Result<QuoteRecord, Problem> {
         let text = serde_json::to_vec(quote).map_err(Problem::internal)?;
         let body = compact::encode(&text).map_err(Problem::internal)?;
         let keep_until_ms = quote.expires_at_ms.saturating_add(self.memory_ms);
@@ -113,23 +113,22 @@ impl StoredQuotes {
         Ok(record)
     }
 
-    /// Waits for the disk to take a quote, so that it can be built after any crash; false where it does not in time.
-    async fn is_safe(&self, id: Uuid) -> bool {
-        self.store.stored(id, DISK_PATIENCE).await
+    /// Waits until a quote is on disk and survives a crash; `false` after a timeout.
+    async fn is_on_disk(&self, id: Uuid) -> bool {
+        self.store.stored(id, DISK_WAIT).await
     }
 
-    /// Gives a quote to the other services; false where they do not take it in time, true also where there are none.
+    /// Shares a quote with the other services; `false` after a timeout, `true` if there are none.
     pub(crate) async fn share(&self, id: Uuid, record: &QuoteRecord) -> bool {
         let Some(replicas) = &self.replicas else { return true };
         replicas.share_quote(id, record, self.clock.now_ms()).await
     }
 
-    /// Waits until a quote is where it can be built from after any crash, and by any of the services; what has to be
-    /// said where it is not in time.
-    pub async fn settle(&self, id: Uuid, record: &QuoteRecord) -> Vec<Warning> {
-        let (safe, shared) = tokio::join!(self.is_safe(id), self.share(id, record));
-        let unsafe_here = (!safe).then(warnings::not_on_disk);
-        unsafe_here.into_iter().chain((!shared).then(warnings::not_shared)).collect()
+    /// Waits until a quote is on disk and shared with the other services. Returns a warning for each that took too long.
+    pub(crate) async fn settle(&self, id: Uuid, record: &QuoteRecord) -> Vec<Warning> {
+        let (on_disk, shared) = tokio::join!(self.is_on_disk(id), self.share(id, record));
+        let not_on_disk = (!on_disk).then(warnings::not_on_disk);
+        not_on_disk.into_iter().chain((!shared).then(warnings::not_shared)).collect()
     }
 
     /// Finds an open quote.
@@ -151,7 +150,7 @@ impl StoredQuotes {
         let now_ms = self.clock.now_ms();
         let kept = record.filter(|record| now_ms < record.keep_until_ms);
         let record = kept.ok_or_else(Problem::no_such_quote)?;
-        // Another version's quotes are not known to this one.
+        // a quote that another version compressed cannot be read
         let text = compact::decode(&record.body).ok_or_else(Problem::no_such_quote)?;
         let quote: StoredQuote = serde_json::from_slice(&text).map_err(Problem::internal)?;
         if now_ms >= quote.expires_at_ms {

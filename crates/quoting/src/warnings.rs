@@ -1,4 +1,4 @@
-//! What a caller should know besides the numbers.
+//! Warnings of answers.
 
 use braid_primitives::Address;
 use braid_routing::Uncertified;
@@ -6,13 +6,13 @@ use braid_routing::Uncertified;
 use crate::model::Warning;
 use crate::proxy::ProxyState;
 
-/// How far a share may be from what was asked before a quote warns, in basis points.
-const MOST_SHARE_OFF_BPS: f64 = 1.0;
+/// Largest deviation of a share from the request without a warning, in basis points.
+const MAX_SHARE_DEVIATION_BPS: f64 = 1.0;
 
-/// An impact from which a quote warns, in basis points.
+/// Least price impact with a warning, in basis points.
 const HIGH_IMPACT_BPS: i64 = 500;
 
-/// Warns when the transaction would meet no proxy.
+/// Warns if the proxy is not deployed.
 pub(crate) fn proxy(state: ProxyState) -> Option<Warning> {
     let message = match state {
         ProxyState::Unknown | ProxyState::Deployed => return None,
@@ -24,51 +24,57 @@ pub(crate) fn proxy(state: ProxyState) -> Option<Warning> {
     Some(Warning { code: "PROXY_NOT_DEPLOYED", message: message.into() })
 }
 
-/// Warns when the trade moves the price a lot.
+/// Warns of a large price impact.
 pub(crate) fn impact(impact_bps: Option<i64>) -> Option<Warning> {
     let high = impact_bps.filter(|impact| *impact >= HIGH_IMPACT_BPS)?;
     let message = format!("the trade pays {high} basis points less than the reference prices");
     Some(Warning { code: "HIGH_PRICE_IMPACT", message })
 }
 
-/// Says that more than an exact output may be bought.
+/// Warns that more than the exact output may be bought.
 pub(crate) fn surplus() -> Warning {
     let message = "this route cannot buy an exact amount, so the maximum of the input is sold: \
                    what that buys beyond the output's amount goes to the recipient";
     Warning { code: "EXACT_OUTPUT_SURPLUS", message: message.into() }
 }
 
-/// Seconds from which a quote says what its time costs: the time of a quote that asks for none.
-const USUAL_TTL_S: u16 = 120;
+/// Warns that the route wraps or unwraps ether although the request excludes that.
+pub(crate) fn wrapping() -> Warning {
+    let message = "wrapped_ether cannot be excluded: wrapping costs no fee, is one to one, and is how native ether reaches the pools";
+    Warning { code: "WRAPPING_NOT_EXCLUDED", message: message.into() }
+}
 
-/// Says what a long time costs: the minimum must bear the market's movement for as long. How far a price moves grows
-/// with the square root of time, where nothing else is known of it.
+/// Longest lifetime without a warning, in seconds: the default.
+const DEFAULT_TTL_S: u16 = 120;
+
+/// Warns of a long lifetime, during which prices may pass the minimum. Assumes that a price's standard deviation grows
+/// with the square root of time.
 pub(crate) fn long_ttl(ttl_s: Option<u16>, slippage_bps: u16) -> Option<Warning> {
-    let ttl_s = ttl_s.filter(|ttl_s| *ttl_s > USUAL_TTL_S)?;
-    let farther = (f64::from(ttl_s) / f64::from(USUAL_TTL_S)).sqrt();
+    let ttl_s = ttl_s.filter(|ttl_s| *ttl_s > DEFAULT_TTL_S)?;
+    let ratio = (f64::from(ttl_s) / f64::from(DEFAULT_TTL_S)).sqrt();
     let message = format!(
-        "in {ttl_s} s prices move about {farther:.1} times as far as in {USUAL_TTL_S} s, and the minimum is {slippage_bps} basis points below what is \
-         expected: the order may revert, or pay the minimum alone. Gas fees are those of the build's block: set them anew when you send the transaction"
+        "in {ttl_s} s prices move about {ratio:.1} times as far as in {DEFAULT_TTL_S} s, and the minimum is {slippage_bps} basis points below what is \
+         expected: the order may revert, or pay the minimum alone. Gas fees are those of the build's block: set current ones when you send the transaction"
     );
     Some(Warning { code: "LONG_TTL", message })
 }
 
-/// Says which outputs' shares are further than a basis point from what was asked: integers or the market's pools did
+/// Warns of outputs whose shares deviate from the request by more than a basis point: integers or the market's pools did
 /// not allow more.
 pub(crate) fn shares(asked_bps: &[u16], values: &[Option<f64>]) -> Option<Warning> {
     let total: f64 = values.iter().copied().sum::<Option<f64>>().filter(|_| values.len() > 1)?;
     let share = |value: &Option<f64>| value.map_or(0.0, |value| value / total * 10_000.0);
     let rows = asked_bps.iter().zip(values).enumerate();
     let off: Vec<String> = rows
-        .filter(|(_, (asked, value))| (share(value) - f64::from(**asked)).abs() > MOST_SHARE_OFF_BPS)
+        .filter(|(_, (asked, value))| (share(value) - f64::from(**asked)).abs() > MAX_SHARE_DEVIATION_BPS)
         .map(|(index, (asked, value))| format!("output {index} is {:.2} instead of {asked}", share(value)))
         .collect();
     let message = format!("value shares in basis points are not those asked for: {}", off.join(", "));
     (!off.is_empty()).then_some(Warning { code: "RATIO_NOT_MET", message })
 }
 
-/// Says that a token's pools are excluded, since its transfers could not be verified.
-pub(crate) fn unchecked((token, why): &(Address, String)) -> Warning {
+/// Warns that a token's pools are excluded, because its transfers are unverified.
+pub(crate) fn unverified((token, why): &(Address, String)) -> Warning {
     let token = token.to_checksum(None);
     Warning {
         code: "TOKEN_UNCHECKED",
@@ -76,44 +82,45 @@ pub(crate) fn unchecked((token, why): &(Address, String)) -> Warning {
     }
 }
 
-/// Says that a quote is in memory alone.
+/// Warns that a quote is in memory only.
 pub(crate) fn not_on_disk() -> Warning {
     let message =
         "the service's disk did not take this quote in time: it can be built, but not after a restart of the service";
     Warning { code: "QUOTE_NOT_ON_DISK", message: message.into() }
 }
 
-/// Says that only this service can build a quote.
+/// Warns that only this service can build the quote.
 pub(crate) fn not_shared() -> Warning {
     let message = "the service could not share this quote with its replicas in time: build it at the one that gave it";
     Warning { code: "QUOTE_NOT_SHARED", message: message.into() }
 }
 
-/// Says that the taker's balances and allowances could not be read.
+/// Warns that the taker's balances and allowances are unknown.
 pub(crate) fn accounts_unread() -> Warning {
-    let message = "balances and allowances could not be read from the node: they are null here";
+    let message = "the node did not answer the reads of balances and allowances: they are null here";
     Warning { code: "ALLOWANCES_UNAVAILABLE", message: message.into() }
 }
 
-/// Says that the signature's nonce is used up: the quote's transaction ran already, or the taker cancelled it.
+/// Warns that the signature's nonce is used: the quote's transaction ran already, or the taker cancelled it.
 pub(crate) fn nonce_used() -> Warning {
-    let message = "the nonce of this signature was used on the chain: the transaction would revert";
+    let message =
+        "the nonce of this signature was used on the chain: the transaction would revert. Ask for a new quote";
     Warning { code: "PERMIT2_NONCE_USED", message: message.into() }
 }
 
-/// Says that the account must be deployed before its signature counts.
+/// Warns that the account must be deployed before its signature is valid.
 pub(crate) fn not_deployed() -> Warning {
     let message = "the taker's account has no code yet: deploy it before the transaction is sent";
     Warning { code: "ACCOUNT_NOT_DEPLOYED", message: message.into() }
 }
 
-/// Says that dollar values were asked for and the market gives none.
+/// Warns that the requested dollar values are unavailable.
 pub(crate) fn no_dollars() -> Warning {
-    let message = "the market has no ether-stablecoin pools deep enough to price in dollars";
+    let message = "the market has no pool of ether and a stablecoin that is deep enough for a dollar price";
     Warning { code: "USD_PRICE_UNAVAILABLE", message: message.into() }
 }
 
-/// Says why the route has no certificate.
+/// Warns that the route has no certificate.
 pub(crate) fn uncertified(reason: &Uncertified) -> Warning {
     Warning { code: "CERTIFICATE_UNAVAILABLE", message: format!("the route has no certificate: {reason}") }
 }
@@ -123,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_time_says_what_the_minimum_must_bear() {
+    fn a_long_lifetime_warns_of_price_movement() {
         assert!(long_ttl(None, 100).is_none() && long_ttl(Some(120), 100).is_none());
         let warning = long_ttl(Some(900), 50).unwrap();
         assert!(
@@ -135,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_further_off_than_a_basis_point_is_named() {
+    fn a_share_that_deviates_by_more_than_a_basis_point_is_named() {
         assert!(shares(&[5_000, 5_000], &[Some(1.0), Some(1.0001)]).is_none());
         let warning = shares(&[5_000, 5_000], &[Some(1.0), Some(3.0)]).unwrap();
         assert_eq!(warning.code, "RATIO_NOT_MET");

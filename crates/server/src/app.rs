@@ -25,9 +25,9 @@ use tower_http::cors::{AllowOrigin, Any, CorsLayer};
 use crate::config::Config;
 use crate::health::{Stopping, Uptime};
 use crate::http::auth::Access;
-use crate::http::body::{BodyLimit, take_in};
+use crate::http::body::{BodyLimit, receive};
 use crate::http::coding::negotiate;
-use crate::http::envelope::{REQUEST_ID, envelope, health_alone, panicked};
+use crate::http::envelope::{REQUEST_ID, envelope, health_only, panicked};
 use crate::http::fallback::{method_not_allowed, not_found};
 use crate::http::limits::Limits;
 use crate::http::timeout::within;
@@ -42,35 +42,35 @@ pub struct App {
     pub config: Arc<Config>,
     /// Makes quotes.
     pub quoter: Arc<Quoter>,
-    /// Makes transactions of quotes.
+    /// Builds transactions from quotes.
     pub builder: Arc<Builder>,
-    /// The quotes that were given.
+    /// Stored quotes.
     pub stored: StoredQuotes,
-    /// What they were made of.
+    /// Inputs of the quotes, for receipts.
     pub receipts: Arc<Receipts>,
     /// The market.
     pub markets: Markets,
-    /// The node, for balances and allowances; without one they are not known.
+    /// Balances and allowances from the node; unknown without a node.
     pub accounts: Accounts,
-    /// What was found at the proxy's address.
+    /// State of the proxy's address.
     pub proxy: Arc<ProxyWatch>,
-    /// What the self-audit found.
+    /// The audit.
     pub audit: Arc<Audit>,
     /// Threads that solve.
     pub work: Arc<WorkPool>,
     /// Simulations, on threads of their own.
     pub simulator: Arc<Simulator>,
-    /// API keys and calls per minute.
+    /// API keys and rate limits.
     pub access: Arc<Access>,
-    /// Requests, counted.
+    /// Metrics.
     pub metrics: Arc<Metrics>,
-    /// Since when the service runs.
+    /// Time since the start of the service.
     pub uptime: Uptime,
-    /// Whether it was told to stop.
+    /// Set when the service is told to stop.
     pub stopping: Stopping,
 }
 
-/// The parts of an [`App`] that its maker chooses.
+/// The parts of an [`App`] that its caller provides.
 pub struct Parts {
     /// Settings.
     pub config: Config,
@@ -84,12 +84,12 @@ pub struct Parts {
     pub keys: KeyStore,
     /// Quotes.
     pub quotes: QuoteStore,
-    /// The server that quotes, limits and nonces are shared through, if there are several services.
+    /// Redis server through which several services share quotes, limits and nonces.
     pub replicas: Option<Replicas>,
 }
 
 impl App {
-    /// Returns the service from what its maker chooses.
+    /// Returns the service with these parts.
     pub fn new(parts: Parts) -> Self {
         let Parts { config, clock, feed, node, keys, quotes, replicas } = parts;
         let bounds = Bounds { jobs: config.solve_queue, wait: config.solve_wait };
@@ -102,7 +102,7 @@ impl App {
         let simulations = Simulations {
             simulator: Arc::clone(&simulator),
             proxy: Arc::clone(&proxy),
-            longest: config.simulation_time,
+            timeout: config.simulation_time,
             measures: measures.clone(),
         };
         let markets = Markets { feed, ages: config.ages };
@@ -133,7 +133,7 @@ impl App {
             counted: Limits::default(),
             replicas,
             clock: Arc::clone(&clock),
-            names: RandomState::new(),
+            caller_hasher: RandomState::new(),
         };
         let state = StateCollector {
             markets: markets.clone(),
@@ -163,7 +163,7 @@ impl App {
     }
 }
 
-/// Returns the service as one tower of layers: ids and problems outermost, panics innermost.
+/// Returns the router with its layers: ids and problems outermost, panics innermost.
 pub fn router(app: &App) -> Router {
     let body_limit = BodyLimit { bytes: app.config.body_limit_bytes, timeout: app.config.body_timeout };
     let metrics =
@@ -200,8 +200,8 @@ pub fn router(app: &App) -> Router {
         .layer(compression())
         .layer(from_fn(negotiate))
         .layer(cors(&app.config.cors_origins))
-        .layer(from_fn(health_alone))
-        .layer(from_fn_with_state(body_limit, take_in))
+        .layer(from_fn(health_only))
+        .layer(from_fn_with_state(body_limit, receive))
         .layer(from_fn_with_state(Arc::clone(&app.metrics), envelope))
 }
 

@@ -9,51 +9,51 @@ use ipnet::IpNet;
 use crate::connections::slots::ConnectionLimits;
 use crate::connections::state::ClientTimeouts;
 
-/// Settings; the defaults are those of the contract.
+/// Settings; the defaults are those of the API's documentation.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How long a quote can be built, in milliseconds.
+    /// Default lifetime of a quote, in milliseconds.
     pub quote_ttl_ms: u64,
-    /// How long an expired quote is still known as expired, in milliseconds.
+    /// Time for which an expired quote is answered with `QUOTE_EXPIRED`, in milliseconds.
     pub quote_memory_ms: u64,
-    /// Whether callers without a key may quote.
+    /// True if callers without a key may quote.
     pub anonymous_quotes: bool,
     /// Calls per minute.
     pub limits: LimitsConfig,
     /// Largest body that is read, in bytes.
     pub body_limit_bytes: usize,
-    /// Longest time for a request's body to come.
+    /// Longest time for the arrival of a request's body.
     pub body_timeout: Duration,
-    /// How many connections there may be, and how long their clients may take.
+    /// Limits of connections, and timeouts of their clients.
     pub connections: ConnectionLimits,
-    /// Proxies whose word on who calls is taken.
+    /// Proxies whose headers `X-Forwarded-For` and `Forwarded` are trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// Longest time for a whole answer, from when the request is there.
+    /// Longest time from the arrival of a request to its answer.
     pub request_timeout: Duration,
     /// Longest time for reading balances and allowances from the node.
     pub account_timeout: Duration,
-    /// Solves and simulations that may run at once, those that wait for the node not counted.
+    /// Most solves and simulations that run at once, without those that wait for the node.
     pub solve_threads: usize,
-    /// Solves that may wait for a thread; what comes beyond is turned away.
+    /// Most solves that wait for a thread; further ones are refused.
     pub solve_queue: usize,
-    /// Longest expected wait for a thread; a solve that would wait longer is turned away, however short the queue.
+    /// Longest expected wait for a thread; a solve that would wait longer is refused.
     pub solve_wait: Duration,
-    /// Longest time for a simulation in all; past it the answer comes without one.
+    /// Longest time for a simulation; a longer one is reported as unavailable.
     pub simulation_time: Duration,
     /// Most steps in a route.
     pub max_steps: u16,
-    /// Origins that browsers may call from; none, or `*` among them, means any.
+    /// Origins from which browsers may call; an empty list, or one with `*`, allows any.
     pub cors_origins: Vec<String>,
-    /// Ages from which a market is no longer what it should be.
+    /// Limits of the market's age.
     pub ages: MarketAges,
-    /// How much the self-audit may do.
+    /// Limits of the audit.
     pub audit: AuditConfig,
-    /// Whether metrics have a port of their own, and are not on this one.
+    /// True if metrics have a port of their own and are not served on this one.
     pub metrics_apart: bool,
-    /// How long requests are still taken once the service is told to stop, while readiness says so: time for a load
-    /// balancer to see it.
+    /// Time for which requests are accepted after the service is told to stop, while `/ready` answers 503, so that a load
+    /// balancer notices.
     pub stop_delay: Duration,
-    /// How long the last requests may take after that.
+    /// Longest time for the last requests after that.
     pub shutdown_grace: Duration,
 }
 
@@ -64,9 +64,9 @@ pub struct LimitsConfig {
     pub reads_per_min: u32,
     /// Quotes without a key, per address.
     pub anonymous_quotes_per_min: u32,
-    /// Calls with a key, per key, where the key has no rate of its own.
+    /// Calls with a key, per key without a rate of its own.
     pub keyed_per_min: u32,
-    /// Calls with a key in any one second, where the key has no burst of its own; without one the minute alone counts.
+    /// Calls with a key per second, per key without a burst of its own; `None` for no limit per second.
     pub keyed_burst: Option<u32>,
 }
 

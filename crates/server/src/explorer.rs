@@ -1,4 +1,4 @@
-//! The explorer: the page at `/`, built from the folder `explorer/` and part of the binary.
+//! Serves the explorer: the page at `/`, built from the folder `explorer/` and embedded in the binary.
 
 use std::sync::LazyLock;
 
@@ -9,12 +9,12 @@ use axum::routing::get;
 
 use crate::http::static_text::StaticText;
 
-/// What a browser lets the page do: run its own script, use its own styles, ask this service alone, show the icons that
-/// wallets hand to it as data.
+/// Content security policy of the page: its own script and styles, calls of this service, and wallets' icons as `data:`
+/// URLs.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The built files: where each is served, its media type, its bytes.
+/// The built files: path, media type, bytes.
 const FILES: [(&str, &str, &[u8]); 4] = [
     ("/", "text/html; charset=utf-8", include_bytes!("../../../explorer/dist/index.html")),
     ("/explorer/app.js", "text/javascript; charset=utf-8", include_bytes!("../../../explorer/dist/app.js")),

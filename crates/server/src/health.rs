@@ -126,6 +126,9 @@ pub struct ReadyNode {
     pub leads: bool,
     /// Height of the newest block that it reported; `null` where it is not known.
     pub block: Option<u64>,
+    /// What is the matter in words, with the text of the newest error; `null` where nothing is. At most 500 characters; of a
+    /// node's address it shows at most scheme and host.
+    pub why: Option<String>,
 }
 
 /// The verdict of readiness.
@@ -180,6 +183,9 @@ pub struct Checks {
 
 /// Most pools in quarantine that readiness lists one by one.
 const MOST_LISTED: usize = 100;
+
+/// Most characters of a node's fault.
+const MOST_WHY_CHARS: usize = 500;
 
 /// `GET /health`.
 #[utoipa::path(get, path = "/health", tag = "service", summary = "Health", security(()),
@@ -290,5 +296,34 @@ fn held(record: Quarantined) -> ReadyQuarantined {
 
 fn shown(node: NodeReport) -> ReadyNode {
     let status = node.fault.as_ref().map_or("ok", NodeFault::name);
-    ReadyNode { name: node.name, status, score: node.score, leads: node.leads, block: node.head }
+    let why = node.fault.map(|fault| fault.to_string().chars().take(MOST_WHY_CHARS).collect());
+    ReadyNode { name: node.name, status, score: node.score, leads: node.leads, block: node.head, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_ethereum::CallTimes;
+
+    use super::*;
+
+    #[test]
+    fn a_nodes_fault_is_shown_in_words_and_cut() {
+        let report = |fault| NodeReport {
+            name: "node.example".into(),
+            leads: true,
+            score: 15,
+            fault,
+            head: None,
+            asked: 1,
+            failed: 1,
+            hedged: 0,
+            calls: CallTimes::default(),
+        };
+        let why = "the node answered eth_call with error -32603: Internal error".to_owned();
+        let node = shown(report(Some(NodeFault::Failing { why: why.clone() })));
+        assert_eq!((node.status, node.why), ("failing", Some(why)));
+        let node = shown(report(Some(NodeFault::CallsFail { why: "é".repeat(10_000) })));
+        assert_eq!(node.why.unwrap_or_default().chars().count(), MOST_WHY_CHARS);
+        assert_eq!(shown(report(None)).why, None);
+    }
 }

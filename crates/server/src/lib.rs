@@ -1,9 +1,8 @@
 //! The HTTP service: routes, authentication, limits, problem details, readiness, the OpenAPI document.
 //!
-//! A request comes over one of the [`connections`] and passes, from the outside in: [`http`] (id, problems, limits,
-//! keys, body), a handler ([`swap`], [`data`], [`health`]), and what the handler takes of `braid_quoting`: reading the
-//! request with all its mistakes at once, and answering it. It leaves as a model or a problem. Behind all that,
-//! `braid_audit` compares models with the EVM.
+//! A request arrives on one of the [`connections`] and passes through [`http`] (id, problems, limits, keys, body) to a
+//! handler ([`swap`], [`data`], [`health`]). The handler uses `braid_quoting` to parse and answer it. The result is a model
+//! or a problem. In the background, `braid_audit` compares models with the EVM.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
 pub mod app;

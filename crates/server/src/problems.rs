@@ -1,4 +1,4 @@
-//! Problems in the document: which statuses a call may answer with, from the one list of codes.
+//! Problems in the OpenAPI document: the statuses that a call may answer with, from the list of codes.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const KEY: [Code; 2] = [Code::ApiKeyMissing, Code::ApiKeyInvalid];
 const MARKET: [Code; 3] = [Code::NotReady, Code::MarketStale, Code::Overloaded];
 const OPEN: [Code; 2] = [Code::QuoteNotFound, Code::QuoteExpired];
 
-/// Declares which problems a kind of call may answer with.
+/// Declares the problems that a kind of call may answer with.
 macro_rules! problems {
     ($($(#[doc = $doc:literal])+ $calls:ident: $($group:expr),+;)+) => {$(
         $(#[doc = $doc])+
@@ -48,11 +48,11 @@ problems! {
     ReceiptProblems: COMMON, KEY, OPEN, [Code::ReceiptUnavailable, Code::Overloaded];
     /// Problems of `POST /v1/build`.
     BuildProblems: COMMON, BODY, KEY, MARKET, [Code::ValidationFailed, Code::Permit2SignatureInvalid], OPEN, [Code::QuoteStale];
-    /// Problems of market data that is asked for by path and query.
+    /// Problems of market data requested by path and query.
     ReadProblems: COMMON, MARKET, [Code::ValidationFailed];
-    /// Problems of market data that is asked for with a body.
+    /// Problems of market data requested with a body.
     AskProblems: COMMON, BODY, MARKET, [Code::ValidationFailed];
-    /// Problems of calls that are not counted and need nothing.
+    /// Problems of calls without a rate limit.
     PlainProblems: [Code::MalformedRequest];
 }
 
@@ -74,14 +74,14 @@ fn responses(groups: &[&[Code]]) -> BTreeMap<String, RefOr<Response>> {
     by_status.into_iter().map(|(status, codes)| (status, response(codes))).collect()
 }
 
-/// Shows a problem as the service writes it.
+/// Returns an example of a problem's body.
 fn example(code: Code) -> Example {
     let (path, problem) = sample(code);
     let body = ProblemBody::new(&problem, path, "019a0c1e-7d3a-7c55-9d1f-2f6f5f0a9b11");
     ExampleBuilder::new().summary(code.meaning().title).value(serde_json::to_value(body).ok()).build()
 }
 
-/// Shows where and how each problem meets a client.
+/// Returns an example of each problem, with the path of the call.
 fn sample(code: Code) -> (&'static str, Problem) {
     let plain = |path: &'static str, detail: &str| (path, Problem::new(code, detail));
     let field = |path: &'static str, pointer: &str, field: FieldCode, detail: &str| {
@@ -90,14 +90,14 @@ fn sample(code: Code) -> (&'static str, Problem) {
     let (quote, build) = ("/v1/quote", "/v1/build");
     match code {
         Code::MalformedRequest => plain("", "the request is not HTTP/1.1"),
-        Code::RequestTimeout => plain(quote, "the body did not come within 10 s"),
+        Code::RequestTimeout => plain(quote, "the body did not arrive within 10 s: send it faster or smaller"),
         Code::UriTooLong => plain("", "the request line is longer than 64 KiB"),
         Code::HeadersTooLarge => plain("", "the headers are too many, or longer than 64 KiB together"),
         Code::MalformedJson => plain(quote, "the body is not JSON: expected value at line 1 column 12"),
         Code::ApiKeyMissing => plain(quote, "send your API key in the header X-API-Key, or as Authorization: Bearer"),
         Code::ApiKeyInvalid => plain(quote, "the API key is unknown, revoked or expired"),
         Code::NotFound => plain("/v2/quote", "no such path; GET /docs lists the calls"),
-        Code::QuoteNotFound => plain(build, "no quote has this id"),
+        Code::QuoteNotFound => plain(build, "no quote has this id: ask for a new quote"),
         Code::ReceiptUnavailable => plain(
             "/v1/quote/019a0c1e-7d3a-7c55-9d1f-2f6f5f0a9b11/receipt",
             "this process does not have the receipt: the quote was given before a restart, or by another replica. Ask for a new quote, and then at once for its receipt",
@@ -108,7 +108,7 @@ fn sample(code: Code) -> (&'static str, Problem) {
             "the newest market pays 332 of 0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2, the quote's minimum is 340; ask for a new quote",
         ),
         Code::QuoteExpired => plain(build, "the quote expired at 2026-01-31T12:00:00.000Z; ask for a new one"),
-        Code::PayloadTooLarge => plain(quote, "the body may have 131072 bytes at most"),
+        Code::PayloadTooLarge => plain(quote, "the body is too large: at most 131072 bytes are read"),
         Code::UnsupportedMediaType => plain(quote, "send the body with content-type: application/json"),
         Code::ValidationFailed => {
             field(quote, "/outputs", FieldCode::RatioSumInvalid, "ratio_bps must sum to 10000, got 9999")
@@ -117,10 +117,10 @@ fn sample(code: Code) -> (&'static str, Problem) {
             quote,
             "/outputs/0/address",
             FieldCode::NoRouteFound,
-            "no chain of allowed pools, within max_hops and max_steps, leads to this output",
+            "no path through allowed pools, within max_hops and max_steps, leads to this output",
         ),
-        Code::InsufficientLiquidity => plain(quote, "the market cannot take the whole amount"),
-        Code::AmountTooSmall => plain(quote, "the amount is so small that an output would round to zero"),
+        Code::InsufficientLiquidity => plain(quote, "the market cannot take the whole amount: sell less"),
+        Code::AmountTooSmall => plain(quote, "an output would round to zero: use a larger amount"),
         Code::TokenNotFound => field(
             quote,
             "/inputs/0/address",
@@ -132,7 +132,7 @@ fn sample(code: Code) -> (&'static str, Problem) {
             quote,
             "/outputs/1/address",
             FieldCode::OutputPriceUnavailable,
-            "this output has no reference price, without which a quote of several outputs cannot be made: ask for it alone",
+            "this output has no reference price, which a quote with several outputs needs: ask for it alone",
         ),
         Code::PartnerFeeExceedsCap => {
             field(quote, "/partner_fee/partner_fee_bps", FieldCode::PartnerFeeExceedsCap, "expected 1 to 300, got 301")
@@ -144,10 +144,10 @@ fn sample(code: Code) -> (&'static str, Problem) {
             "signed by 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266, expected the taker",
         ),
         Code::RateLimited => plain(quote, "600 calls per minute are allowed here; the next window starts in 12 s"),
-        Code::Internal => plain(quote, "the service failed; the request id names this failure in its log"),
-        Code::NotReady => plain(quote, "the market is still being read; see /ready"),
-        Code::MarketStale => plain(quote, "the newest market is 640 s old and the node gives no newer one"),
+        Code::Internal => plain(quote, "the service failed: report the request_id, under which its log has the cause"),
+        Code::NotReady => plain(quote, "the market is still being read: retry, or poll /ready"),
+        Code::MarketStale => plain(quote, "the newest market is 640 s old and the node announces no newer one: retry"),
         Code::Overloaded => plain(quote, "more work waits than the service accepts"),
-        Code::DeadlineExceeded => plain(quote, "no answer within 15 s"),
+        Code::DeadlineExceeded => plain(quote, "no answer within 15 s: retry"),
     }
 }

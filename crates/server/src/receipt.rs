@@ -17,16 +17,16 @@ use crate::http::query::Named;
 use crate::problems::ReceiptProblems;
 use crate::swap::data;
 
-/// Bytes of a market file that are handed on at once.
-const PIECE: usize = 64 << 10;
+/// Size of a chunk of a market file, in bytes.
+const CHUNK_BYTES: usize = 64 << 10;
 
-/// Gives the receipt of a quote.
+/// Returns the receipt of a quote.
 ///
 /// # Errors
 /// `QUOTE_NOT_FOUND`, `QUOTE_EXPIRED`, `RECEIPT_UNAVAILABLE` or `OVERLOADED`.
 #[utoipa::path(get, operation_id = "receipt", path = "/v1/quote/{quote_id}/receipt", tag = "swap", summary = "A receipt of best execution", security(("api_key" = [])),
     params(Named),
-    responses((status = 200, description = "The receipt, as canonical JSON under `data`: the request, the block, a digest of the market, the pools of the route, the order and program, and the quote word for word. `braid verify` works it out again offline. The process that gave the quote has it while the quote is open.", body = Object), ReceiptProblems))]
+    responses((status = 200, description = "The receipt, as canonical JSON under `data`: the request, the block, a digest of the market, the pools of the route, the order and program, and the quote unchanged. `braid verify` recomputes it offline. The process that gave the quote has the receipt while the quote is open.", body = Object), ReceiptProblems))]
 pub async fn receipt(
     _: MayBuild,
     State(stored): State<StoredQuotes>,
@@ -38,13 +38,13 @@ pub async fn receipt(
     Ok(data(&written.map_err(Problem::internal)??))
 }
 
-/// Gives the market that a quote was made on.
+/// Returns the market that a quote was made on.
 ///
 /// # Errors
 /// As [`receipt`].
 #[utoipa::path(get, operation_id = "receipt_market", path = "/v1/quote/{quote_id}/market", tag = "swap", summary = "The market that a quote was made on", security(("api_key" = [])),
     params(Named),
-    responses((status = 200, description = "A market file of all pools, some 30 MB on mainnet, in the order in which the quote was solved: what `braid verify --market` takes.", body = Vec<u8>, content_type = "application/octet-stream"), ReceiptProblems))]
+    responses((status = 200, description = "A market file of all pools, some 30 MB on mainnet, in the order of the quote's solve, for `braid verify --market`.", body = Vec<u8>, content_type = "application/octet-stream"), ReceiptProblems))]
 pub async fn market(
     _: MayBuild,
     State(stored): State<StoredQuotes>,
@@ -53,14 +53,14 @@ pub async fn market(
 ) -> Result<Response, Refusal> {
     drop(stored.open(id).await?);
     let file = tokio::task::spawn_blocking(move || receipts.market(id)).await;
-    let MarketFile { bytes, room } = file.map_err(Problem::internal)??;
+    let MarketFile { bytes, slot } = file.map_err(Problem::internal)??;
     let bytes = Bytes::from(bytes);
-    let pieces = (0..bytes.len()).step_by(PIECE).map(move |at| {
-        // the room is given back with the last piece
-        let _ = &room;
-        Ok::<_, Infallible>(bytes.slice(at..bytes.len().min(at + PIECE)))
+    let chunks = (0..bytes.len()).step_by(CHUNK_BYTES).map(move |at| {
+        // hold the slot until the last chunk is sent
+        let _ = &slot;
+        Ok::<_, Infallible>(bytes.slice(at..bytes.len().min(at + CHUNK_BYTES)))
     });
-    let file = Body::from_stream(stream::iter(pieces));
+    let file = Body::from_stream(stream::iter(chunks));
     let name = format!("attachment; filename=\"{id}.market\"");
     Ok(([(header::CONTENT_TYPE, "application/octet-stream".to_owned()), (header::CONTENT_DISPOSITION, name)], file)
         .into_response())

@@ -1,4 +1,4 @@
-//! Listening, and stopping in order.
+//! Runs the service, and stops it in order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use tokio::time::MissedTickBehavior;
 use crate::app::{App, router};
 use crate::connections::accept;
 
-/// How often quotes that nobody can ask for any more are dropped.
-const PRUNE_EVERY: Duration = Duration::from_secs(30);
+/// Time between two removals of quotes whose memory time is over.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Serves until `stop` completes and the configured delay is over, then lets the requests under way finish within the
-/// configured grace.
+/// Serves until `stop` completes and the configured delay is over, then gives running requests the configured grace to
+/// finish.
 pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = ()>) {
     let config = Arc::clone(&app.config);
     let pruning = tokio::spawn(prune(app.stored.clone()));
@@ -34,27 +34,27 @@ pub async fn serve(app: App, listener: TcpListener, stop: impl Future<Output = (
     drop(app);
     accept::serve(listener, router, config.connections, &config.trusted_proxies, config.shutdown_grace, stop).await;
     pruning.abort();
-    // an abort that was asked for is no failure
+    // the task was aborted on purpose
     drop(pruning.await);
 }
 
-/// Drops quotes past their time, now and then.
+/// Removes quotes past their memory time, at intervals.
 async fn prune(stored: StoredQuotes) {
-    let mut ticks = tokio::time::interval(PRUNE_EVERY);
+    let mut ticks = tokio::time::interval(PRUNE_INTERVAL);
     loop {
         ticks.tick().await;
         let StoredQuotes { store, clock, .. } = stored.clone();
         let pruned = tokio::task::spawn_blocking(move || store.prune(clock.now_ms())).await;
         match pruned {
             Ok(Ok(0)) => {}
-            Ok(Ok(quotes)) => tracing::debug!(quotes, "dropped old quotes"),
-            Ok(Err(error)) => tracing::warn!(%error, "old quotes could not be dropped"),
-            Err(error) => tracing::warn!(%error, "old quotes could not be dropped"),
+            Ok(Ok(quotes)) => tracing::debug!(quotes, "removed old quotes"),
+            Ok(Err(error)) => tracing::warn!(%error, "old quotes could not be removed"),
+            Err(error) => tracing::warn!(%error, "old quotes could not be removed"),
         }
     }
 }
 
-/// Looks for the proxy at every new block until it is there.
+/// Checks at every new block whether the proxy is deployed, until it is.
 pub async fn watch_proxy(proxy: Arc<ProxyWatch>, node: Node, mut heads: watch::Receiver<Option<Arc<Head>>>) {
     loop {
         let block = heads.borrow_and_update().as_ref().map(|head| head.block().hash);
@@ -62,7 +62,7 @@ pub async fn watch_proxy(proxy: Arc<ProxyWatch>, node: Node, mut heads: watch::R
             match proxy.look(&node, hash).await {
                 Ok(ProxyState::Deployed) => return,
                 Ok(_) => {}
-                Err(error) => tracing::debug!(%error, "the proxy's code could not be read"),
+                Err(error) => tracing::debug!(%error, "the read of the proxy's code failed"),
             }
         }
         if heads.changed().await.is_err() {
@@ -71,7 +71,7 @@ pub async fn watch_proxy(proxy: Arc<ProxyWatch>, node: Node, mut heads: watch::R
     }
 }
 
-/// Audits for as long as the service runs; `doubt` takes pools that should be read again.
+/// Runs the audit for as long as the service runs; sends pools that must be read again to `doubt`.
 pub async fn keep_auditing(audit: Arc<Audit>, markets: Markets, doubt: mpsc::Sender<PoolKey>) {
     if !audit.config.is_on() {
         return;

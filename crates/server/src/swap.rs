@@ -30,13 +30,13 @@ pub async fn quote(
     Ok(data(quoter.quote(request, body.into(), caller).await?.get()))
 }
 
-/// Gives a quote as it was given.
+/// Returns a stored quote, unchanged.
 ///
 /// # Errors
 /// `QUOTE_NOT_FOUND` or `QUOTE_EXPIRED`.
 #[utoipa::path(get, operation_id = "stored_quote", path = "/v1/quote/{quote_id}", tag = "swap", summary = "A stored quote", security((), ("api_key" = [])),
     params(Named),
-    responses((status = 200, description = "The quote, word for word.", body = Data<QuoteAnswer>), StoredProblems))]
+    responses((status = 200, description = "The quote, unchanged.", body = Data<QuoteAnswer>), StoredProblems))]
 pub async fn stored_quote(
     _: MayQuote,
     State(stored): State<StoredQuotes>,
@@ -58,7 +58,7 @@ pub async fn route_picture(
     Named(id): Named,
 ) -> Result<Response, Refusal> {
     let picture = picture::svg(stored.open(id).await?.answer.get())?;
-    // a browser that opens it by itself runs nothing and loads nothing
+    // a browser that opens the picture runs and loads nothing
     let headers = [
         (header::CONTENT_TYPE, "image/svg+xml"),
         (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
@@ -81,7 +81,7 @@ pub async fn build(
     Ok(Data::new(builder.build(request, caller).await?))
 }
 
-/// `{"data": …}` around an answer that is JSON already.
+/// Wraps an answer that is JSON text in `{"data": …}`.
 pub(crate) fn data(answer: &str) -> Response {
     let mut response = format!("{{\"data\":{answer}}}").into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -21,10 +21,10 @@ export class Problem extends Error {
   }
 }
 
-/** How long requests took, newest last. */
+/** Durations of requests, newest last. */
 export const timings: { path: string; ms: number; ok: boolean }[] = [];
 
-/** What is left of the caller's minute for quotes; unknown before the first one. */
+/** Remaining quotes of the caller's minute; unknown before the first quote. */
 export let allowance: { remaining: number; resetS: number } | null = null;
 
 const KEY = "braid-api-key";

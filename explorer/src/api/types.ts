@@ -18,7 +18,7 @@ export type Ready = Schemas["Ready"];
 export type Simulation = Schemas["Simulation"];
 export type TokenRow = Schemas["TokenRow"];
 
-/** What the page needs to know of a token. One with a `pool_count` of 0 may be a copy of a better known one's symbol. */
+/** The fields of a token that the page uses. One with a `pool_count` of 0 may be a copy of a better known one's symbol. */
 export type Token = Pick<TokenRow, "address" | "symbol" | "name" | "decimals" | "pool_count">;
 
 export type Tier = "slow" | "standard" | "fast" | "urgent";

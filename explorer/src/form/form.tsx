@@ -1,4 +1,4 @@
-// What to sell, what to get, and how.
+// The form of a swap: tokens to sell and to buy, and settings.
 import { useEffect, useState } from "preact/hooks";
 import { atomic, brief, exact, percent, typed } from "../amounts";
 import { ETHER, type Token } from "../api/types";
@@ -162,7 +162,7 @@ function evenlyKept(outputs: Output[]): Output[] {
   return withShare(outputs, 0, Math.round((outputs[0]!.bps * 10_000) / sum));
 }
 
-/** What the quote says of the side that is not given. */
+/** The quote's amounts of the side without given amounts. */
 function estimates({ quote }: Live): { sold: string; bought: string } {
   const [sold, bought] = [quote?.estimated_inputs[0], quote?.estimated_outputs[0]];
   if (!sold || !bought) return { sold: "", bought: "" };

@@ -16,7 +16,7 @@ export type Form = {
   tier: Tier;
   maxHops: number;
   excluded: string[];
-  /** Who receives, where that is not the sender. */
+  /** The recipient, if it is not the sender. */
   recipient: string;
   /** For whom to quote while no wallet is connected. */
   account: string;

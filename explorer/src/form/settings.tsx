@@ -1,4 +1,4 @@
-// How the swap is made: slippage, gas tier, protocols, accounts, API key.
+// The settings of a swap: slippage, gas tier, protocols, accounts, API key.
 import { useEffect, useState } from "preact/hooks";
 import { percent } from "../amounts";
 import { api, apiKey, setApiKey } from "../api/client";
@@ -121,7 +121,7 @@ export function Settings({ flaws }: { flaws: Flaws | null }) {
       <Tiers />
       <Protocols />
       <label class="setting">
-        <span>Longest chain of steps</span>
+        <span>Longest path, in steps</span>
         <select value={String(maxHops)} onChange={(event) => form.set((now) => ({ ...now, maxHops: Number(event.currentTarget.value) }))}>
           {[1, 2, 3, 4, 5, 6, 7, 8].map((hops) => (
             <option key={hops} value={String(hops)}>

@@ -1,4 +1,4 @@
-// What the taker must allow before the swap.
+// The approvals that the taker must send before the swap.
 import { atomic, grouped } from "../amounts";
 import type { Approval, Quote } from "../api/types";
 import { NOBODY } from "../form/request";

@@ -1,4 +1,4 @@
-// What gas costs, by tier.
+// The cost of gas, by tier.
 import { useEffect, useState } from "preact/hooks";
 import { atomic, dollars, ether } from "../amounts";
 import { api } from "../api/client";

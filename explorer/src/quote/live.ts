@@ -8,10 +8,10 @@ export type Live = {
   quote: Quote | null;
   /** The request that `quote` answers. */
   body: QuoteBody | null;
-  /** Why the newest request has no answer. */
+  /** The error of the newest request. */
   problem: Problem | null;
   asking: boolean;
-  /** When `quote` came, by the page's clock. */
+  /** Arrival of `quote`, by the page's clock. */
   atMs: number;
   /** Until when nothing is asked since the caller's limit is used up, by the page's clock. */
   pausedUntilMs: number;

@@ -1,4 +1,4 @@
-// What the quote pays: expected, at least, and how far from the reference prices; of an exact output, what it costs too.
+// The outputs of a quote: expected and minimum amounts, and price impact; for an exact output also its cost.
 import { atomic, brief, dollars, exact, grouped, percent, rate } from "../amounts";
 import { ETHER, type Quote } from "../api/types";
 import { symbolOf } from "../text";
@@ -11,7 +11,7 @@ export function purchaseNote(bought: "exactly" | "at_least", paidWith: string): 
     : "Only what the amount costs when the transaction runs is taken from your account.";
 }
 
-/** What an exact output costs, and at most. */
+/** The expected and the maximum cost of an exact output. */
 function Paid({ quote }: { quote: Quote }) {
   const [input, output] = [quote.estimated_inputs[0], quote.estimated_outputs[0]];
   if (!quote.exact_output || !input || !output) return null;
@@ -34,7 +34,7 @@ function Paid({ quote }: { quote: Quote }) {
   );
 }
 
-/** What a whole token of the input gets, where there is one of each. */
+/** The price of a whole token of the input, with one input and one output. */
 function Rate({ quote }: { quote: Quote }) {
   const [input, output, ...more] = [...quote.estimated_inputs, ...quote.estimated_outputs];
   if (!input || !output || more.length > 0 || quote.estimated_inputs.length !== 1) return null;

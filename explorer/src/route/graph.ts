@@ -5,7 +5,7 @@ import type { Path, PathStep, Quote } from "../api/types";
 export type Node = {
   id: string;
   token: string;
-  /** What passes through, as a part of the outputs' whole value: 0 to 1. */
+  /** Value that passes through, as a share of the outputs' value: 0 to 1. */
   value: number;
   kind: "input" | "between" | "output";
 };

@@ -1,4 +1,4 @@
-// Where nodes and links are drawn. `along` is the way of the route, `across` is where amounts show as widths.
+// Places nodes and links. `along` is the direction of the route, `across` is where amounts show as widths.
 import { sankey, type SankeyLink, type SankeyNode } from "d3-sankey";
 import type { Graph, Link, Node } from "./graph";
 

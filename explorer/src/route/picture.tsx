@@ -57,7 +57,7 @@ function Detail({ quote, step }: { quote: Quote; step: PathStep }) {
 /** About how wide a letter of a label is. */
 const LETTER = 7.2;
 
-/** What parts neighbours of one colour. */
+/** Gap between neighbours of one colour. */
 const GAP = 1;
 
 type RibbonProps = { quote: Quote; link: PlacedLink; chosen: boolean; choose: (id: string | null) => void };

@@ -1,4 +1,4 @@
-// How the service is: block, pools, quarantine, nodes, latency.
+// The status of the service: block, pools, quarantine, nodes, latency.
 import { useEffect, useState } from "preact/hooks";
 import { api, timings } from "../api/client";
 import type { Health } from "../api/types";

@@ -1,4 +1,4 @@
-// What wallets say when they refuse, in words.
+// Texts for the errors of wallets.
 import { clean } from "../text";
 
 const WORDS: Record<number, string> = {

@@ -8,12 +8,12 @@ import { store } from "../store";
 import { account, clientOf, readBalances, type Account } from "./account";
 import { said, bundleRefused } from "./errors";
 
-/** How the proxy gets the inputs. */
+/** The way in which the proxy gets the inputs. */
 export type Way = "bundle" | "permit2" | "approve";
 
 export type Stage = { name: string; state: "waiting" | "running" | "done" | "failed"; note: string };
 
-/** What one output paid beside what was said. */
+/** The amount of an output that arrived, and the quoted one. */
 export type Paid = { token: string; quoted: bigint; minimum: bigint; received: bigint | null };
 
 export type Swap = {
@@ -21,7 +21,7 @@ export type Swap = {
   way: Way;
   stages: Stage[];
   problem: string | null;
-  /** Whether the calls can still go one by one, after a bundle was refused. */
+  /** True if the calls can be sent one by one after a refused bundle. */
   oneByOne: boolean;
   hash: Hex | null;
   gasUsed: bigint | null;
@@ -128,7 +128,7 @@ async function known(block: bigint): Promise<void> {
   }
 }
 
-/** How often the service is asked whether it knows a block, twice a second. */
+/** Number of requests, twice per second, for the service's newest block. */
 const PATIENCE = 60;
 
 async function sendOne(client: Client, build: Build): Promise<Hex> {
@@ -209,7 +209,7 @@ async function go(walk: Walk, client: Client, quote: Quote, way: Way): Promise<{
   return { build, receipt: await walk.stage(() => settled(client, hash)) };
 }
 
-/** Brings a quote to the chain. */
+/** Sends the transactions of a quote. */
 export async function start(quote: Quote, way: Way): Promise<void> {
   hold(true);
   swap.set({ quote, way, stages: stagesOf(quote, way), problem: null, oneByOne: false, hash: null, gasUsed: null, paid: null, sold: null });

@@ -1,19 +1,18 @@
-//! The swap that an assistant describes. Only its structure says which side an amount is of: nothing is joined and read
-//! as words.
+//! Parses the swap that an assistant describes. The side of an amount follows from the JSON structure, never from text.
 
 use eyre::{Result, eyre};
 use serde_json::Value;
 
 use crate::quote::words::{Asked, shares};
 
-/// A token of one side, with what is said of it.
+/// A token of one side, with its amount or share.
 struct Entry<'a> {
     token: &'a str,
     amount: Option<&'a str>,
     share: Option<&'a str>,
 }
 
-/// Reads what is sold and what is bought, and tells every wrong field at once.
+/// Parses both sides. The error names every wrong field.
 pub(super) fn asked(given: &Value) -> Result<Asked> {
     let mut wrong = Vec::new();
     let sold = side(given, "sell", &["token", "amount"], &mut wrong);

@@ -1,5 +1,5 @@
-//! `braid mcp`: a Model Context Protocol server on standard input and output. Its tools read: nothing is signed or
-//! sent.
+//! `braid mcp`: a Model Context Protocol server on standard input and output. Its tools only read: they sign and send
+//! nothing.
 
 mod asked;
 
@@ -27,27 +27,27 @@ pub(crate) struct Args {
     api: ApiArgs,
 }
 
-/// `braid mcp`: answers until the other side closes its end.
+/// `braid mcp`: answers until the client closes its end.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let api = Api::of(&args.api)?.ok_or_else(|| eyre!("name a running service: --api URL"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match (Server { api }).serve(rmcp::transport::stdio()).await {
             Ok(session) => session.waiting().await.map(drop).map_err(Into::into),
-            // closed before anything was asked
+            // the client closed before its first request
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
     })
 }
 
-/// What an assistant is told at the beginning.
+/// Instructions for an assistant.
 const INSTRUCTIONS: &str = "Braid finds routes for swaps on Ethereum mainnet. Amounts are whole tokens as decimal text; tokens are symbols or \
 addresses. A quote is good for two minutes unless it asks for more. Its notes say which token was taken for a symbol that several tokens have: \
 show its address to whom the swap is for. Nothing here signs or sends: build gives an unsigned transaction, which its \
 owner must look at and sign.";
 
-/// What of a quote its explanation is given with.
+/// Fields of a quote that the tool `explain` returns.
 const EXPLAINED: [&str; 8] = [
     "quote_id",
     "estimated_inputs",
@@ -96,7 +96,7 @@ impl ServerHandler for Server {
             "tokens" => self.tokens(&given).await,
             _ => return Err(ErrorData::invalid_params("there is no tool of this name; tools/list names them", None)),
         };
-        // an assistant reads what the service refuses; it is no fault of the protocol
+        // a refusal of the service is a result for the assistant, not an error of the protocol
         Ok(match answer {
             Ok(answer) => CallToolResult::structured(answer),
             Err(error) => CallToolResult::structured_error(json!({"error": error.to_string()})),
@@ -159,7 +159,7 @@ impl Server {
     }
 }
 
-/// Returns which tokens were taken for symbols that several tokens have.
+/// Returns notes on the tokens chosen for symbols that several have.
 fn notes<'a>(tokens: impl IntoIterator<Item = &'a Named>) -> Value {
     tokens.into_iter().filter_map(Named::note).collect::<Vec<_>>().into()
 }
@@ -168,7 +168,7 @@ fn text(value: &Value, name: &str) -> Result<String> {
     value.as_str().map(str::to_owned).ok_or_else(|| eyre!("{name} must be text"))
 }
 
-/// Says what is wrong with an argument of a tool, if one is unknown or not of the type that the tool names.
+/// Returns an error for an unknown argument of a tool, or one of the wrong type.
 fn wrong_argument(name: &str, given: &Map<String, Value>) -> Option<String> {
     let tool = tools().into_iter().find(|tool| tool.name == name)?;
     let takes = tool.input_schema.get("properties")?.as_object()?;
@@ -193,11 +193,11 @@ fn tools() -> Vec<Tool> {
         json!({"type": "object", "properties": properties, "required": ["token"], "additionalProperties": false})
     };
     let sold = entry(json!({
-        "amount": {"type": "string", "description": "Whole tokens, decimal: 1.5. Left out where buy has an exact amount"},
+        "amount": {"type": "string", "description": "Whole tokens, decimal: 1.5. Omit it if buy has an exact amount"},
     }));
     let bought = entry(json!({
-        "share_percent": {"type": "string", "description": "Share of the value, of several: 60. Left out of all, the shares are even"},
-        "amount": {"type": "string", "description": "Exactly how much to buy, in whole tokens: the only entry then, and the only entry of sell has no amount"},
+        "share_percent": {"type": "string", "description": "Share of the value in per cent, with several outputs: 60. Omit it for all outputs for equal shares"},
+        "amount": {"type": "string", "description": "Exact amount to buy, in whole tokens. Then buy and sell have one entry each, and that of sell has no amount"},
     }));
     let swap = json!({
         "sell": {"type": "array", "minItems": 1, "maxItems": 6, "description": "What to sell.", "items": sold},
@@ -206,7 +206,7 @@ fn tools() -> Vec<Tool> {
         "recipient": {"type": "string", "description": "Who receives what is bought. Default: the taker."},
         "slippage_bps": {"type": "integer", "minimum": 0, "maximum": 5000, "description": "Largest acceptable slippage in basis points. Default 100."},
         "ttl_s": {"type": "integer", "minimum": 10, "maximum": 900, "description": "Seconds that the quote is good for. Default 120."},
-        "exclude_protocols": {"type": "array", "items": {"type": "string"}, "description": "Protocols to leave out."},
+        "exclude_protocols": {"type": "array", "items": {"type": "string"}, "description": "Protocols to exclude."},
         "simulate": {"type": "boolean", "description": "Simulate the transaction."},
     });
     vec![

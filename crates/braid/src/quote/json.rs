@@ -1,4 +1,4 @@
-//! A quote for machines, in the names of the HTTP API.
+//! Writes a quote as JSON, with the field names of the HTTP API.
 
 use braid_primitives::{TokenId, U256};
 use eyre::Result;

@@ -1,4 +1,4 @@
-//! `braid quote`: one quote, computed locally, for a person or a machine.
+//! `braid quote`: computes one quote locally, and prints it as text or JSON.
 
 mod json;
 pub(crate) mod tree;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
     /// Maximum number of pools on a path
-    #[arg(long, value_name = "STEPS", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HOPS)))]
+    #[arg(long, value_name = "STEPS", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_HOPS)))]
     max_hops: u8,
     /// What a unit of gas costs, in gwei, with up to nine decimals. By default the next block's base fee
     #[arg(long = "gas-price-gwei", value_name = "GWEI", value_parser = parse_gwei)]
@@ -49,12 +49,12 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A quote with the names of what it moves.
+/// A quote with its market, for printing.
 struct Quoted<'a> {
     market: &'a Market,
     request: &'a Request,
     solution: &'a Solution,
-    /// Of a purchase: the amount to buy, and the least that any route sells for it, where that is known.
+    /// For a purchase: the amount to buy, and the lower bound of the input along any route, if there is one.
     exact: Option<(U256, Option<U256>)>,
 }
 
@@ -66,12 +66,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let market = Arc::new(args.source.market()?);
     let gas_price_wei = args.gas_price_wei.unwrap_or_else(|| market.block().next_base_fee_per_gas_wei());
-    let Sides { inputs, outputs, exact } = found(&market, &asked)?;
+    let Sides { inputs, outputs, exact } = resolve(&market, &asked)?;
     let request = Request {
         inputs,
         outputs,
         max_hops: args.max_hops,
-        filter: proven(&market),
+        filter: without_unverified(&market),
         gas_price_wei,
         max_steps: 64,
         at: market.block().next(),
@@ -96,14 +96,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.json { out::line(json::text(&quoted)?) } else { print(&quoted) }
 }
 
-/// The largest `--max-hops`.
-const MOST_HOPS: u8 = 8;
+/// Largest `--max-hops`.
+const MAX_HOPS: u8 = 8;
 
 fn no_quote(request: &Request, market: &Market, error: SolveError) -> Failed {
     let symbol = |id: TokenId| market.tokens().get(id).map(|token| plain(&token.symbol)).unwrap_or_default();
     let why = match error {
         SolveError::NoRoute(token) => {
-            let longer = if request.max_hops < MOST_HOPS { ": allow longer ones with --max-hops, up to 8" } else { "" };
+            let longer = if request.max_hops < MAX_HOPS { ": allow longer ones with --max-hops, up to 8" } else { "" };
             format!("no route within {} hops reaches {}{longer}", request.max_hops, symbol(token))
         }
         SolveError::NoReferencePrice(token) => {
@@ -114,7 +114,7 @@ fn no_quote(request: &Request, market: &Market, error: SolveError) -> Failed {
     Failed::new(Exit::NoRoute, format!("no quote: {why}"))
 }
 
-/// What words name in a market: of a purchase the inputs have no amount yet.
+/// Tokens and amounts of a swap; the input amount of a purchase is zero.
 struct Sides {
     inputs: Vec<(TokenId, U256)>,
     outputs: Vec<(TokenId, u16)>,
@@ -122,10 +122,10 @@ struct Sides {
     exact: Option<U256>,
 }
 
-/// Returns the tokens and amounts that words name, in a market.
-fn found(market: &Market, asked: &words::Asked) -> Result<Sides> {
+/// Resolves the tokens and amounts of a parsed swap in a market.
+fn resolve(market: &Market, asked: &words::Asked) -> Result<Sides> {
     let mut seen: Vec<TokenId> = Vec::new();
-    let mut once = |name: &str| {
+    let mut resolve_new = |name: &str| {
         let (id, token) = find(market, name)?;
         if seen.contains(&id) {
             return Err(eyre!("{} is named twice", plain(&token.symbol)));
@@ -138,16 +138,16 @@ fn found(market: &Market, asked: &words::Asked) -> Result<Sides> {
     match asked {
         words::Asked::Sale { inputs: sold, outputs: bought } => {
             for (amount, name) in sold {
-                let (id, token) = once(name)?;
+                let (id, token) = resolve_new(name)?;
                 inputs.push((id, units(amount, token)?));
             }
             for (name, share_bps) in bought {
-                outputs.push((once(name)?.0, *share_bps));
+                outputs.push((resolve_new(name)?.0, *share_bps));
             }
         }
         words::Asked::Purchase { pay, buy: (amount, name) } => {
-            inputs.push((once(pay)?.0, U256::ZERO));
-            let (id, token) = once(name)?;
+            inputs.push((resolve_new(pay)?.0, U256::ZERO));
+            let (id, token) = resolve_new(name)?;
             exact = Some(units(amount, token)?);
             outputs.push((id, words::whole()));
         }
@@ -155,8 +155,8 @@ fn found(market: &Market, asked: &words::Asked) -> Result<Sides> {
     Ok(Sides { inputs, outputs, exact })
 }
 
-/// Leaves out pools of which only their own answers told what they are: nothing checks them here.
-fn proven(market: &Market) -> PoolFilter {
+/// Excludes unverified vaults: no audit checks them here.
+fn without_unverified(market: &Market) -> PoolFilter {
     let mut filter = PoolFilter::default();
     for (id, pool) in (0..).map(PoolId).zip(market.pools()) {
         if pool.product.guessed_as(pool).is_some() {
@@ -175,7 +175,7 @@ impl Quoted<'_> {
         }
     }
 
-    /// Returns what the route pays of each output.
+    /// Returns the amount of each output.
     fn received(&self) -> impl Iterator<Item = (TokenId, U256)> {
         let outputs = self.request.outputs.iter().map(|(id, _)| *id);
         outputs.zip(self.solution.route.amounts_out.iter().copied())
@@ -187,15 +187,15 @@ fn print(quoted: &Quoted<'_>) -> Result<()> {
     let bought: Vec<String> = quoted.received().map(|(id, amount)| quoted.amount(id, amount)).collect();
     let address = |id: TokenId| market.tokens().get(id).map(|token| token.address).unwrap_or_default();
     let inputs = request.inputs.iter().map(|(id, amount)| (address(*id), quoted.amount(*id, *amount)));
-    let leg = |step: &Step| tree::Leg {
+    let tree_step = |step: &Step| tree::TreeStep {
         token_in: address(step.token_in),
         token_out: address(step.token_out),
         amount_in: step.amount_in,
         paid: quoted.amount(step.token_out, step.amount_out),
         pool: market.pool(step.pool).map_or_else(String::new, |pool| format!("{} {}", pool.product.name(), pool.key)),
     };
-    let legs: Vec<_> = solution.route.steps.iter().map(leg).collect();
-    tree::print(&inputs.collect::<Vec<_>>(), &bought.join(" + "), &legs)?;
+    let steps: Vec<_> = solution.route.steps.iter().map(tree_step).collect();
+    tree::print(&inputs.collect::<Vec<_>>(), &bought.join(" + "), &steps)?;
     let route = &solution.route;
     let cost_wei = U256::from(route.gas_units()).saturating_mul(U256::from(request.gas_price_wei));
     out::line(format_args!(

@@ -1,19 +1,19 @@
-//! What `braid quote 1.5 ETH 2000 DAI USDC:60 WBTC:40` and `braid quote ETH 3000 USDC` mean.
+//! Parses the arguments of `braid quote 1.5 ETH 2000 DAI USDC:60 WBTC:40` and `braid quote ETH 3000 USDC`.
 
 use braid_primitives::BPS;
 use eyre::{Result, eyre};
 
-/// What is asked, in the caller's words.
+/// A parsed swap, with tokens and amounts as text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// Amounts are sold.
+    /// A sale of amounts.
     Sale {
         /// Amounts in whole tokens, and tokens.
         inputs: Vec<(String, String)>,
         /// Tokens and their shares in basis points.
         outputs: Vec<(String, u16)>,
     },
-    /// An amount is bought, for as little as possible of another token.
+    /// A purchase of an exact amount with another token.
     Purchase {
         /// The token that pays.
         pay: String,
@@ -22,8 +22,7 @@ pub(crate) enum Asked {
     },
 }
 
-/// Reads amounts with tokens and then tokens, with a share each or none; or a token, an amount and what it is of: an
-/// exact output.
+/// Parses AMOUNT TOKEN pairs followed by tokens with or without shares, or TOKEN AMOUNT TOKEN for an exact output.
 pub(crate) fn parse(words: &[String]) -> Result<Asked> {
     if let [pay, amount, token] = words
         && !is_number(pay)
@@ -66,7 +65,7 @@ pub(crate) fn whole() -> u16 {
     u16::try_from(BPS).unwrap_or(u16::MAX)
 }
 
-/// Returns whether a word is meant as a number; neither an address nor 1INCH is.
+/// Returns whether a word is a number; an address and 1INCH are not.
 fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && word.chars().all(|c| c.is_ascii_digit() || ".,_eE+-".contains(c))
@@ -85,7 +84,7 @@ fn outputs(words: &[String]) -> Result<Vec<(String, u16)>> {
     shares(&named)
 }
 
-/// Gives outputs their shares in basis points: of each in per cent, or even where none has one.
+/// Returns the outputs with their shares in basis points; equal shares if none is given.
 pub(crate) fn shares(named: &[(&str, Option<&str>)]) -> Result<Vec<(String, u16)>> {
     if named.iter().all(|(_, share)| share.is_none()) {
         return Ok(named.iter().zip(even(named.len())).map(|((name, _), share)| ((*name).to_owned(), share)).collect());
@@ -107,7 +106,7 @@ pub(crate) fn shares(named: &[(&str, Option<&str>)]) -> Result<Vec<(String, u16)
     Ok(outputs)
 }
 
-/// Returns equal shares that sum to the whole.
+/// Returns equal shares that sum to 10000.
 fn even(count: usize) -> impl Iterator<Item = u16> {
     let count = u16::try_from(count).unwrap_or(u16::MAX).max(1);
     let (each, extra) = (whole() / count, whole() % count);

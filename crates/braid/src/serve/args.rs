@@ -1,4 +1,4 @@
-//! The options of `braid serve`, and the settings that follow from them.
+//! The options of `braid serve`, and the service's settings from them.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -94,7 +94,7 @@ pub(crate) struct Args {
     stop_delay_ms: u64,
     #[command(flatten)]
     pub(super) log: LogArgs,
-    // stays the last: its heading counts for what follows
+    // must be last: its heading applies to all later options
     #[command(flatten)]
     pub(super) rules: RuleArgs,
 }

@@ -1,4 +1,4 @@
-//! `braid serve`.
+//! `braid serve`: runs the service.
 
 mod args;
 
@@ -30,23 +30,23 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         .build()
         .map_err(|error| eyre!("the threads of the service cannot be started: {error}"))?;
     let served = runtime.block_on(serve_until_told(args, connections, &logging));
-    // what still waits for a disk or a name server does not hold the process up
+    // blocking work, such as a slow disk or name server, does not delay the end of the process
     runtime.shutdown_timeout(RUNTIME_SHUTDOWN);
     served
 }
 
-/// How often the shared keys are looked at.
+/// Time between two reads of the shared keys.
 const KEYS_EVERY: Duration = Duration::from_secs(1);
 
-/// How long the last quotes and the newest market may take to be written.
+/// Longest time for writing the last quotes and the newest market.
 const FINAL_WRITES: Duration = Duration::from_secs(15);
 
-/// How long work that was begun may hold up the end of the process.
+/// Longest wait for running work at the end of the process.
 const RUNTIME_SHUTDOWN: Duration = Duration::from_secs(2);
 
 async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &Arc<Logging>) -> Result<()> {
     args.check()?;
-    // from now on no signal ends the process but by way of its end
+    // from here on a signal ends the process in order
     let hangups = heard(SignalKind::hangup())?;
     let mut stopping = Stopping::heard()?;
     let started = tokio::select! {
@@ -56,7 +56,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
     let Started { app, listener, metrics, running, feed, sharing } = started;
     tracing::info!(address = %listener.local_addr().unwrap_or(args.listen), "listening; /ready tells when quotes are answered");
     let following = tokio::spawn(feed::follow(feed, running.heads()));
-    let telling = tokio::spawn(tell_progress(running.status()));
+    let telling = tokio::spawn(log_progress(running.status()));
     let running = running.serve(&app, &args.source);
     let sharing = sharing.map(|keys| tokio::spawn(refresh_keys(keys, args.source.data.data_dir.clone())));
     let reloading = tokio::spawn(reload_on_hangup(hangups, Arc::clone(logging)));
@@ -73,7 +73,7 @@ async fn serve_until_told(args: &Args, connections: ConnectionLimits, logging: &
     Ok(())
 }
 
-/// What a service has at hand before it answers.
+/// The parts of a service that are opened before it listens.
 struct Started {
     app: App,
     listener: TcpListener,
@@ -119,8 +119,8 @@ async fn start(args: &Args, connections: ConnectionLimits) -> Result<Started> {
     Ok(Started { app, listener, metrics, running, feed, sharing })
 }
 
-/// The signals that end the service. They are heard from before the first connection: one that comes while it starts
-/// ends it as well as one that comes later.
+/// The signals that end the service. They are handled from before the first connection on, so that one during the start
+/// ends it too.
 struct Stopping {
     interrupts: Signal,
     terminations: Signal,
@@ -177,33 +177,33 @@ fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Report {
     eyre!("cannot listen on {address}: {help}")
 }
 
-/// Keeps the copy of the shared keys up to date.
+/// Keeps the local copy of the shared keys up to date.
 async fn refresh_keys(keys: SharedKeys, dir: PathBuf) {
-    let mut told = None;
+    let mut logged = None;
     let mut ticks = tokio::time::interval(KEYS_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        // once, and not every second for as long as it lasts
+        // log a changed error once, not every second
         let error = keys.refresh(&dir).await.err().map(|error| error.to_string());
-        if let Some(error) = error.as_ref().filter(|error| told.as_ref() != Some(*error)) {
+        if let Some(error) = error.as_ref().filter(|error| logged.as_ref() != Some(*error)) {
             tracing::warn!(
                 error,
                 "the shared keys could not be copied: the copy in the data directory counts until they can"
             );
         }
-        told = error;
+        logged = error;
     }
 }
 
-/// Answers `/metrics` on a port of its own.
+/// Serves `/metrics` on a port of its own.
 async fn serve_metrics(listener: TcpListener, metrics: Arc<Metrics>) {
     if let Err(error) = axum::serve(listener, metrics::router(metrics)).await {
         tracing::error!(%error, "metrics are not served any more");
     }
 }
 
-/// Reads at each SIGHUP what is to be logged, from the same command line, environment and file as at the start.
+/// Reloads the log filter at each SIGHUP, from the command line, environment and file of the start.
 async fn reload_on_hangup(mut hangups: Signal, logging: Arc<Logging>) {
     while hangups.recv().await.is_some() {
         let changed = match crate::try_parsed() {
@@ -212,21 +212,21 @@ async fn reload_on_hangup(mut hangups: Signal, logging: Arc<Logging>) {
             Err(why) => Err(eyre!(why)),
         };
         if let Err(error) = changed {
-            tracing::warn!(%error, "the configuration could not be read anew: what was logged is logged");
+            tracing::warn!(%error, "the configuration could not be reloaded: the log filter stays");
         }
     }
 }
 
-/// Says in the log how the synchronisation goes, once per change of what matters to a person.
-async fn tell_progress(mut status: tokio::sync::watch::Receiver<braid_ethereum::SyncStatus>) {
-    let mut told = None;
+/// Logs the follower's phase and error when they change.
+async fn log_progress(mut status: tokio::sync::watch::Receiver<braid_ethereum::SyncStatus>) {
+    let mut logged = None;
     loop {
         let now = status.borrow_and_update().clone();
         let phase = (now.phase, now.last_error.clone());
-        if told.as_ref() != Some(&phase) {
+        if logged.as_ref() != Some(&phase) {
             let error = now.last_error.as_deref().unwrap_or("");
             tracing::info!(phase = ?now.phase, pools = now.pools, market_block = now.market_block, error, "market");
-            told = Some(phase);
+            logged = Some(phase);
         }
         if status.changed().await.is_err() {
             return;

@@ -1,4 +1,4 @@
-//! Asking a service for a quote.
+//! Requests a quote from a service, and verifies it.
 
 use braid_primitives::Address;
 use braid_quoting::receipt::{Receipt, Verdict, verify};
@@ -11,7 +11,7 @@ use crate::api::Api;
 use crate::exit::{Exit, Failed};
 use crate::tokens::{Sides, Terms};
 
-/// Asks for a quote and its receipt.
+/// Requests a quote and its receipt, and checks both.
 pub(super) async fn quote(args: &Args, sides: Sides, taker: Address, api: &Api) -> Result<Quote> {
     let mut request = sides.request();
     request["taker"] = json!(taker);
@@ -25,14 +25,14 @@ pub(super) async fn quote(args: &Args, sides: Sides, taker: Address, api: &Api) 
     let document = api.get(&format!("/v1/quote/{id}/receipt"), &[]).await?;
     let findings = verify(document.to_string().as_bytes(), None)?;
     if let Some(wrong) = findings.iter().find(|finding| matches!(finding.verdict, Verdict::Differs(_))) {
-        let text = format!("the service's quote does not come to what it says ({}): nothing was signed", wrong.about);
+        let text = format!("the service's quote differs from its own receipt ({}): nothing was signed", wrong.about);
         return Err(Failed::new(Exit::Disagrees, text).into());
     }
     let receipt: Receipt = serde_json::from_value(document)?;
     let Sides { inputs, outputs: bought, terms } = sides;
     let (amounts, exact) = match terms {
         Terms::Sale { amounts, .. } => (amounts, None),
-        Terms::Purchase { amount } => (vec![order::most_sold(&answer, args.slippage_bps)?], Some(amount)),
+        Terms::Purchase { amount } => (vec![order::maximum_sold(&answer, args.slippage_bps)?], Some(amount)),
     };
     let sold = inputs.into_iter().zip(amounts).collect();
     let quote = Quote { id, answer, plan: receipt.plan, sold, bought, exact };

@@ -1,5 +1,4 @@
-//! Holding the tokens that a service names against their contracts: amounts are counted in the decimals of the chain,
-//! whatever a service says.
+//! Checks the tokens that a service names against their contracts, so that amounts use the decimals of the chain.
 
 use alloy::network::TransactionBuilder as _;
 use alloy::providers::Provider as _;
@@ -18,7 +17,7 @@ sol! {
     function decimals() external view returns (uint256);
 }
 
-/// Refuses tokens that are no contracts of the chain, or have other decimals there.
+/// Refuses tokens that have no contract on the chain, or other decimals there.
 pub(super) async fn check(chain: &Chain, sides: &Sides) -> Result<()> {
     for token in sides.tokens().filter(|token| token.address != NATIVE_ETHER) {
         let call = TransactionRequest::default().with_to(token.address).with_input(decimalsCall {}.abi_encode());
@@ -27,7 +26,7 @@ pub(super) async fn check(chain: &Chain, sides: &Sides) -> Result<()> {
         let wrong = match decimalsCall::abi_decode_returns(&answer) {
             Ok(decimals) if decimals == U256::from(token.decimals) => continue,
             Ok(decimals) => format!("with {} decimals, and its contract has {decimals}", token.decimals),
-            // an address without code answers with nothing
+            // an address without code returns no data
             Err(_) => format!("and no token's contract is there on the chain of {host}"),
         };
         let text = format!("the service names {symbol} at {address} {wrong}: nothing was signed");

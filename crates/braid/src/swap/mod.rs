@@ -1,6 +1,7 @@
-//! `braid swap`: the whole way with a local key. What is signed is worked out here, not taken from the service's word:
-//! the receipt of the quote is verified, its order is held against what was asked, and approvals and transaction are
-//! encoded from that order.
+//! `braid swap`: quotes, approves, simulates and sends a swap with a local key.
+//!
+//! Nothing that is signed is taken from the service unchecked: this verifies the quote's receipt, compares its order with
+//! the arguments, and encodes approvals and transaction from that order.
 
 mod ask;
 mod contracts;
@@ -16,7 +17,7 @@ use eyre::{Result, eyre};
 use serde_json::{Value, json};
 
 use crate::api::{Api, ApiArgs};
-use crate::chain::{Chain, Found};
+use crate::chain::{Chain, ProxyCode};
 use crate::exit::{Exit, Failed};
 use crate::key::KeyArgs;
 use crate::local::Local;
@@ -102,9 +103,9 @@ async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: 
         return out::line("Nothing was signed or sent: --send does it.");
     }
     match chain.proxy().await? {
-        Found::Proxy => {}
-        Found::Nothing => return Err(eyre!("the proxy is not on this chain: `braid proxy deploy` puts it there")),
-        Found::Other(_) => return Err(eyre!("other code is at the proxy's address: nothing was signed")),
+        ProxyCode::Proxy => {}
+        ProxyCode::None => return Err(eyre!("the proxy is not on this chain: `braid proxy deploy` puts it there")),
+        ProxyCode::Other(_) => return Err(eyre!("other code is at the proxy's address: nothing was signed")),
     }
     for approval in approvals {
         send::approve(chain, api, key.address(), approval).await?;
@@ -113,7 +114,7 @@ async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: 
     send::swap(chain, &quote, transaction).await
 }
 
-/// Asks the service for a quote's transaction, and checks it against what its order comes to here.
+/// Requests a quote's transaction from the service, and compares it with the one encoded here from its order.
 async fn built(args: &Args, quote: &Quote, key: &PrivateKeySigner, api: &Api) -> Result<Value> {
     let signature = match quote.plan.order.erc20_inputs().next() {
         Some(_) if args.permit2 => Some(signed(quote, key)?),
@@ -151,7 +152,7 @@ async fn built(args: &Args, quote: &Quote, key: &PrivateKeySigner, api: &Api) ->
     }
 }
 
-/// Signs the quote's Permit2 message, which is worked out here from its order.
+/// Signs the quote's Permit2 message, encoded here from its order.
 fn signed(quote: &Quote, key: &PrivateKeySigner) -> Result<Bytes> {
     let (order, program, permit) = (&quote.plan.order, &quote.plan.program, &quote.plan.permit);
     let expected = Permit { owner: key.address(), sender: key.address(), ..*permit };

@@ -1,4 +1,4 @@
-//! Holding a service's order against what was asked, before anything is signed.
+//! Checks a service's order against the arguments, before anything is signed.
 
 use braid_execution::{Order, maximum_amount, minimum_amount};
 use braid_primitives::{Address, U256};
@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use super::quote::Quote;
 
-/// Returns the most that a purchase sells: what the answer says, which must be no more than the slippage adds to what
-/// the amount costs.
-pub(super) fn most_sold(answer: &Value, slippage_bps: u16) -> Result<U256> {
+/// Returns the maximum input of a purchase. Refuses one above the needed input plus slippage.
+pub(super) fn maximum_sold(answer: &Value, slippage_bps: u16) -> Result<U256> {
     let units = |value: &Value| value.as_str().and_then(|text| text.parse::<U256>().ok());
     let maximum = units(&answer["estimated_inputs"][0]["maximum_amount"]);
     let needed = units(&answer["exact_output"]["needed_input"]);
@@ -20,8 +19,8 @@ pub(super) fn most_sold(answer: &Value, slippage_bps: u16) -> Result<U256> {
     Ok(maximum)
 }
 
-/// Checks that the order takes what is sold, pays the recipient, and accepts no less than the slippage allows of what
-/// the answer shows: of a purchase, no less than the amount.
+/// Checks that the order takes the sold amounts, pays the recipient, and has minimums of at least the expected amounts less
+/// slippage or, for a purchase, the exact amount.
 pub(super) fn check(
     quote: &Quote,
     receipted: &Value,
@@ -49,7 +48,7 @@ pub(super) fn check(
     Err(eyre!("the service's order is not what was asked for: nothing was signed"))
 }
 
-/// Returns whether an order sells these amounts, and pays the recipient these or more.
+/// Returns whether an order sells these amounts, and pays the recipient at least the others.
 fn keeps(order: &Order, sold: &[(Address, U256)], bought: &[(Address, U256)], recipient: Address) -> bool {
     let takes = order.inputs.iter().map(|input| (input.token, input.amount));
     let pays = order.outputs.iter().map(|output| output.token);
@@ -97,8 +96,8 @@ mod tests {
     #[test]
     fn a_purchase_that_sells_more_than_the_slippage_allows_is_refused() {
         let answer = |maximum: &str| serde_json::json!({"estimated_inputs": [{"maximum_amount": maximum}], "exact_output": {"needed_input": "10000"}});
-        assert_eq!(most_sold(&answer("10050"), 50).unwrap(), U256::from(10_050));
-        assert!(most_sold(&answer("10051"), 50).is_err());
-        assert!(most_sold(&serde_json::json!({"exact_output": null}), 50).is_err());
+        assert_eq!(maximum_sold(&answer("10050"), 50).unwrap(), U256::from(10_050));
+        assert!(maximum_sold(&answer("10051"), 50).is_err());
+        assert!(maximum_sold(&serde_json::json!({"exact_output": null}), 50).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! A quote as a service gave it, in words.
+//! Prints a service's quote.
 
 use braid_primitives::{Address, U256};
 use braid_protocols::Product;
@@ -14,22 +14,22 @@ use crate::source::{plain, plain_words};
 use crate::tokens::Named;
 use crate::units::format_units;
 
-/// A quote whose receipt agrees with what was asked.
+/// A quote of a service, with its verified receipt.
 #[derive(Debug)]
 pub(super) struct Quote {
     pub id: String,
     pub answer: Value,
     /// Order and program, from the receipt.
     pub plan: Plan,
-    /// What is sold: of a purchase, the most that is.
+    /// Amounts sold; for a purchase, the maximum.
     pub sold: Vec<(Named, U256)>,
     pub bought: Vec<Named>,
-    /// The amount that a purchase buys.
+    /// Exact amount of a purchase.
     pub exact: Option<U256>,
 }
 
 impl Quote {
-    /// Shows the route, what it pays and what it costs.
+    /// Prints the route, its outputs and costs.
     pub(super) fn print(&self) -> Result<()> {
         let answer = &self.answer;
         let outputs = answer["estimated_outputs"].as_array().map_or(&[][..], Vec::as_slice);
@@ -50,10 +50,10 @@ impl Quote {
             let symbol = known.and_then(|token| token["symbol"].as_str()).unwrap_or_default();
             format!("{} {}", format_units(amount(&step["amount_out"]), places.unwrap_or_default()), plain(symbol))
         };
-        let leg = |step: &Value| {
+        let tree_step = |step: &Value| {
             let id = step["protocol"].as_str().unwrap_or_default();
             let product = Product::ALL.iter().find(|product| product.id() == id).map_or(id, |product| product.name());
-            tree::Leg {
+            tree::TreeStep {
                 token_in: address(&step["token_in"]),
                 token_out: address(&step["token_out"]),
                 amount_in: amount(&step["amount_in"]),
@@ -61,8 +61,8 @@ impl Quote {
                 pool: format!("{product} {}", step["pool"].as_str().unwrap_or_default()),
             }
         };
-        let legs: Vec<_> = answer["path"]["steps"].as_array().into_iter().flatten().map(leg).collect();
-        tree::print(&sold, &paid("expected_amount"), &legs)?;
+        let steps: Vec<_> = answer["path"]["steps"].as_array().into_iter().flatten().map(tree_step).collect();
+        tree::print(&sold, &paid("expected_amount"), &steps)?;
         if let (Some(_), [(token, maximum)]) = (self.exact, self.sold.as_slice()) {
             out::line(format_args!("at most      {}", token.amount(*maximum)))?;
         }
@@ -86,7 +86,7 @@ impl Quote {
         Ok(())
     }
 
-    /// Refuses what would revert even with every approval in place.
+    /// Refuses a swap that would revert even with all approvals.
     pub(super) fn check_simulation(&self) -> Result<()> {
         let simulation = &self.answer["simulation"];
         if let Some(short) = self.answer["issues"]["balance"].as_array().and_then(|issues| issues.first()) {
@@ -105,7 +105,7 @@ impl Quote {
     }
 }
 
-/// Says what an account lacks of a token that it sells.
+/// Writes the balance that an account lacks.
 fn short_of(sold: &[(Named, U256)], issue: &Value) -> String {
     let address = issue["token"].as_str().and_then(|text| text.parse::<Address>().ok());
     let token = sold.iter().map(|(token, _)| token).find(|token| Some(token.address) == address);

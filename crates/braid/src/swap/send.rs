@@ -1,4 +1,4 @@
-//! Approvals and the swap on their way into blocks, and what arrived.
+//! Sends approvals and the swap, waits for their blocks, and prints what arrived.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -22,15 +22,15 @@ use crate::out;
 use crate::tokens::Named;
 use crate::units::format_units;
 
-/// How often a service is asked how far it is.
-const POLL: Duration = Duration::from_millis(200);
+/// Time between two requests for the service's newest block.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How long a service may take to come to a block that the node has.
-const CATCH_UP: Duration = Duration::from_secs(60);
+/// Longest wait for the service to reach the node's block.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How many times the node's price of gas a service may offer: the dearest tier outlives blocks in which the price
-/// grows by an eighth each.
-const MOST_TIMES_THE_PRICE: u128 = 20;
+/// Largest ratio of the service's gas price to the node's. The most urgent tier allows for several blocks in which the
+/// base fee grows by an eighth each.
+const MAX_GAS_PRICE_RATIO: u128 = 20;
 
 sol! {
     #![sol(alloy_sol_types = alloy::sol_types)]
@@ -38,15 +38,15 @@ sol! {
     function balanceOf(address owner) external view returns (uint256);
 }
 
-/// An approval that is not in place.
+/// A missing approval.
 #[derive(Debug)]
 pub(super) struct Pending {
-    /// What it allows, for a person.
+    /// Description for a person.
     pub words: String,
     calls: Vec<(Address, Bytes)>,
 }
 
-/// Returns the approvals that a quote lacks, each for exactly what is sold, encoded here.
+/// Returns the missing approvals of a quote, encoded here: of the proxy for exactly the sold amounts.
 pub(super) fn approvals(quote: &Quote, by_permit2: bool) -> Result<Vec<Pending>> {
     let (spender, listed) = if by_permit2 {
         (permit2::ADDRESS, &quote.answer["permit2"]["approvals"])
@@ -57,11 +57,11 @@ pub(super) fn approvals(quote: &Quote, by_permit2: bool) -> Result<Vec<Pending>>
     let listed = listed.as_array().map_or(&[][..], Vec::as_slice);
     let mut pending = Vec::new();
     for (token, units) in quote.sold.iter().filter(|(token, _)| token.address != NATIVE_ETHER) {
-        let told = listed
+        let entry = listed
             .iter()
             .find(|approval| approval["token"].as_str().and_then(|text| text.parse().ok()) == Some(token.address));
         let current =
-            told.and_then(|approval| approval["current_allowance"].as_str()).and_then(|text| text.parse().ok());
+            entry.and_then(|approval| approval["current_allowance"].as_str()).and_then(|text| text.parse().ok());
         let transactions = approval_transactions(token.address, spender, *units, current);
         if !transactions.is_empty() {
             pending.push(Pending {
@@ -77,13 +77,13 @@ pub(super) fn approvals(quote: &Quote, by_permit2: bool) -> Result<Vec<Pending>>
     Ok(pending)
 }
 
-/// Sends an approval and waits for it, and for the service to see its block: what is built before would be simulated
-/// without it.
+/// Sends an approval, and waits for its block, and for the service to reach that block: an earlier build would be simulated
+/// without the approval.
 pub(super) async fn approve(chain: &Chain, api: &Api, from: Address, approval: Pending) -> Result<()> {
     let mut block = 0;
     for (to, data) in approval.calls {
         let receipt = chain.send(TransactionRequest::default().with_from(from).with_to(to).with_input(data)).await?;
-        went_through(&receipt, "the approval")?;
+        check_success(&receipt, "the approval")?;
         block = receipt.block_number.unwrap_or_default();
         out::line(format_args!("approved     {}, transaction {}", approval.words, receipt.transaction_hash))?;
     }
@@ -93,7 +93,7 @@ pub(super) async fn approve(chain: &Chain, api: &Api, from: Address, approval: P
             if network["block_number"].as_u64().is_some_and(|newest| newest >= block) {
                 return Ok(());
             }
-            tokio::time::sleep(POLL).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
     let late = || {
@@ -102,21 +102,21 @@ pub(super) async fn approve(chain: &Chain, api: &Api, from: Address, approval: P
             format!("the service does not come to block {block}, where the approval is: the swap was not sent"),
         )
     };
-    tokio::time::timeout(CATCH_UP, seen).await.map_err(|_| late())?
+    tokio::time::timeout(CATCH_UP_TIMEOUT, seen).await.map_err(|_| late())?
 }
 
-/// Sends the swap, waits for it, and says what arrived against what was quoted.
+/// Sends the swap, waits for its block, and compares what arrived with the quote.
 pub(super) async fn swap(chain: &Chain, quote: &Quote, transaction: Value) -> Result<()> {
     let transaction: TransactionRequest = serde_json::from_value(transaction)?;
     let price_wei = chain.ask(async { chain.provider.get_gas_price().await }).await?;
     let offered_wei = transaction.max_fee_per_gas.unwrap_or(u128::MAX);
-    if offered_wei > price_wei.saturating_mul(MOST_TIMES_THE_PRICE) {
+    if offered_wei > price_wei.saturating_mul(MAX_GAS_PRICE_RATIO) {
         return Err(eyre!(
             "the service offers {offered_wei} wei for a unit of gas, and the node says {price_wei}: the swap was not sent"
         ));
     }
     let receipt = chain.send(transaction).await?;
-    went_through(&receipt, "the swap")?;
+    check_success(&receipt, "the swap")?;
     let block = receipt.block_number.ok_or_else(|| eyre!("the node's receipt names no block"))?;
     out::line(format_args!(
         "swapped      transaction {}, block {block}, {} gas",
@@ -128,19 +128,23 @@ pub(super) async fn swap(chain: &Chain, quote: &Quote, transaction: Value) -> Re
     if quote.exact.is_some() {
         for ((token, _), row) in quote.sold.iter().zip(rows(inputs)) {
             let sold = moved(chain, token, receipt.from, &receipt).await?.0;
-            out::line(format_args!("sold         {} ({})", out::good(&token.amount(sold)), apart(token, sold, &row)))?;
+            out::line(format_args!(
+                "sold         {} ({})",
+                out::good(&token.amount(sold)),
+                compared(token, sold, &row)
+            ))?;
         }
     }
     for (token, row) in quote.bought.iter().zip(rows(outputs)) {
         let received = moved(chain, token, recipient, &receipt).await?.1;
         let amount = out::good(&token.amount(received));
-        out::line(format_args!("received     {amount} ({})", apart(token, received, &row)))?;
+        out::line(format_args!("received     {amount} ({})", compared(token, received, &row)))?;
     }
     Ok(())
 }
 
-/// Says how an amount compares with the one that was quoted.
-fn apart(token: &Named, amount: U256, row: &Value) -> String {
+/// Writes the difference of an amount from the quoted one.
+fn compared(token: &Named, amount: U256, row: &Value) -> String {
     let quoted = row["expected_amount"].as_str().and_then(|text| text.parse().ok()).unwrap_or(U256::ZERO);
     let difference = format_units(amount.abs_diff(quoted), token.decimals);
     match amount.cmp(&quoted) {
@@ -150,8 +154,8 @@ fn apart(token: &Named, amount: U256, row: &Value) -> String {
     }
 }
 
-/// Returns what an account lost and gained of a token in a transaction's block, gas aside. Other transactions of the
-/// block count too.
+/// Returns the amounts of a token that an account lost and gained in a transaction's block, without gas. Other transactions
+/// of the block count too.
 async fn moved(chain: &Chain, token: &Named, owner: Address, receipt: &TransactionReceipt) -> Result<(U256, U256)> {
     let block = receipt.block_number.ok_or_else(|| eyre!("the node's receipt names no block"))?;
     let before = balance(chain, token, owner, block.saturating_sub(1)).await?;
@@ -163,14 +167,14 @@ async fn moved(chain: &Chain, token: &Named, owner: Address, receipt: &Transacti
     Ok((before.saturating_sub(after), after.saturating_sub(before)))
 }
 
-fn went_through(receipt: &TransactionReceipt, what: &str) -> Result<()> {
+fn check_success(receipt: &TransactionReceipt, what: &str) -> Result<()> {
     if receipt.status() {
         return Ok(());
     }
     Err(Failed::new(Exit::Reverted, format!("{what} reverted: transaction {}", receipt.transaction_hash)).into())
 }
 
-/// Reads what an account holds at the end of a block.
+/// Reads an account's balance at the end of a block.
 async fn balance(chain: &Chain, token: &Named, owner: Address, block: u64) -> Result<U256> {
     let at = BlockId::number(block);
     if token.address == NATIVE_ETHER {

@@ -13,7 +13,7 @@ use eyre::{WrapErr, bail};
 /// Interval between two readiness checks, and how long they go on.
 const POLL: Duration = Duration::from_millis(100);
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
-/// How long the service may take to finish its last requests.
+/// Longest time for the last requests of the service.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// A running `braid serve`. It ends when this is dropped.

@@ -59,7 +59,7 @@ sol! {
 
 const PAUSE_WINDOW: u64 = 7_776_000;
 const BUFFER_PERIOD: u64 = 2_592_000;
-/// How long pools cache a rate.
+/// Lifetime of a rate that pools cache.
 const CACHE_SECONDS: u64 = 10_800;
 
 /// The factory that creates a pool, with the pool's amplification.

@@ -43,7 +43,7 @@ impl Venue {
     }
 }
 
-/// How far the price of a pair moves, which decides the ranges of V3 positions.
+/// Volatility of a pair, which decides the ranges of V3 positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
     /// Two tokens of nearly the same value: ranges of a tenth of a percent to five percent.
@@ -63,7 +63,7 @@ pub struct PoolSpec {
     pub fee_pips: u32,
     /// The value of both sides together, in thousands of dollars.
     pub depth_kusd: u32,
-    /// How far the price of the pair moves.
+    /// Volatility of the pair.
     pub spread: Spread,
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct BenchArgs {
     /// Requests in JSON, or a recorded market with orders; by default requests are generated for the market
     #[arg(long, value_name = "FILE", requires = "market")]
     requests: Option<PathBuf>,
-    /// Longest chain of steps
+    /// Longest path, in steps
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
     max_hops: u8,
     /// Most steps in a route
@@ -50,10 +50,10 @@ pub(crate) struct BenchArgs {
     /// Price of a unit of gas, in gwei; by default that of each request or of the market, or 1
     #[arg(long, value_name = "GWEI")]
     gas_gwei: Option<f64>,
-    /// How many requests are generated if none are given
+    /// Number of generated requests if none are given
     #[arg(long, value_name = "N", default_value_t = 500)]
     count: usize,
-    /// Which requests are generated if none are given
+    /// Kind of generated requests if none are given
     #[arg(long, value_enum, default_value_t = Kind::Usual)]
     kind: Kind,
     /// Seed of generated requests
@@ -70,7 +70,7 @@ pub(crate) struct BenchArgs {
     /// folder
     #[arg(long, value_name = "FOLDER")]
     plots: Option<PathBuf>,
-    /// Leave out the comparison with simpler routers
+    /// Skip the comparison with simpler routers
     #[arg(long)]
     no_baselines: bool,
     #[command(flatten)]
@@ -131,7 +131,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<()> {
         }
     }
     if !missing.is_empty() {
-        out::line(format_args!("not there, left out: {}", missing.join(", ")))?;
+        out::line(format_args!("missing, skipped: {}", missing.join(", ")))?;
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ pub(crate) fn machine() -> String {
     format!("{}, {cores} cores", model.map_or("unknown processor", |(_, name)| name.trim()))
 }
 
-/// How long it took to prepare a market, in processor time of this thread.
+/// Processor time of this thread for preparing a market.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PrepareTimes {
     /// Without a previous market.

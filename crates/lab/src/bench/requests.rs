@@ -73,7 +73,7 @@ pub(crate) fn read(path: &Path, market: &Market) -> Result<Vec<Asked>> {
         entries.into_iter().enumerate().filter_map(|(at, entry)| asked(at, entry, market)).collect();
     if asked.len() < count {
         out::line(format_args!(
-            "left out {} of {count} requests: an unknown token, or nothing to trade",
+            "skipped {} of {count} requests: an unknown token, or nothing to trade",
             count - asked.len()
         ))?;
     }
@@ -123,7 +123,7 @@ impl Asked {
     }
 }
 
-/// Which requests are generated.
+/// Kinds of generated requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Kind {
     /// Trades as takers make them, of sizes that the tokens' liquidity can take

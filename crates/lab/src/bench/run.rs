@@ -24,10 +24,10 @@ pub(crate) struct Settings {
     pub(crate) max_steps: u16,
     /// The gas price of requests that state none.
     pub(crate) gas_price_wei: u64,
-    /// Whether this gas price also replaces those that requests state.
+    /// True if this gas price also replaces those that requests state.
     pub(crate) same_gas_price: bool,
     pub(crate) baselines: bool,
-    /// Whether to record each certificate's dual prices.
+    /// True to record each certificate's dual prices.
     pub(crate) witness: bool,
 }
 
@@ -55,9 +55,9 @@ pub(crate) struct Answer {
     pub(crate) net_value_wei: Option<f64>,
     pub(crate) upper_bound_value_wei: Option<U256>,
     pub(crate) gap_bps: Option<f64>,
-    /// Why there is no certificate; `None` if there is one.
+    /// The reason for which there is no certificate; `None` if there is one.
     pub(crate) uncertified: Option<Uncertified>,
-    /// How much less each baseline is worth, in basis points of the gross value; empty if none ran.
+    /// Value by which each baseline is worth less, in basis points of the gross value; empty if none ran.
     pub(crate) losses_bps: Vec<Option<f64>>,
     /// The input of `scripts/bound.py`, if it was requested and there is a certificate.
     pub(crate) witness: Option<serde_json::Value>,

@@ -12,7 +12,7 @@ pub struct Exported {
     /// `{block, gas_price_wei, tokens, pools}`; large integers are decimal strings.
     pub document: Value,
     /// The number of pools that the form cannot represent, by product id.
-    pub left_out: BTreeMap<&'static str, usize>,
+    pub unsupported: BTreeMap<&'static str, usize>,
 }
 
 /// Writes a market in the form of recorded markets. Wrapped ether is not written, because every reader adds it.
@@ -25,13 +25,13 @@ pub fn export(market: &Market) -> Exported {
             "decimals": token.decimals,
         })
     });
-    let mut left_out = BTreeMap::new();
+    let mut unsupported = BTreeMap::new();
     let mut pools = Vec::with_capacity(market.pools().len());
     for pool in market.pools() {
         match entry(market, pool) {
             Some(entry) => pools.push(entry),
             None if pool.product.wraps_ether() => {}
-            None => *left_out.entry(pool.product.id()).or_default() += 1,
+            None => *unsupported.entry(pool.product.id()).or_default() += 1,
         }
     }
     let block = market.block();
@@ -41,7 +41,7 @@ pub fn export(market: &Market) -> Exported {
         "tokens": tokens.collect::<Vec<_>>(),
         "pools": pools,
     });
-    Exported { document, left_out }
+    Exported { document, unsupported }
 }
 
 fn entry(market: &Market, pool: &Pool) -> Option<Value> {

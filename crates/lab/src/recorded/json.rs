@@ -5,7 +5,7 @@ use std::str::FromStr;
 use braid_primitives::Address;
 use serde_json::Value;
 
-/// Why an entry of a recorded market is skipped.
+/// The reason for which an entry of a recorded market is skipped.
 pub(super) type Reason = String;
 
 /// The decimals of a token of the recorded market, by its address; `None` for a token that is not listed.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::json::{Reason, TokensOf};
 use super::{balancer, curve, erc4626, fluid, uniswap};
 
-/// How the pools of a kind are read.
+/// A reader of the pools of a kind.
 pub(super) struct Kind {
     /// The values of an entry's `kind`.
     names: &'static [&'static str],

@@ -3,7 +3,7 @@
 use braid_primitives::{Address, U256};
 use serde_json::Value;
 
-/// Why a pool's state could not be read.
+/// A reason for which a pool's state cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
     /// The file lacks a field that the product's amounts depend on, so the rows cannot be recomputed.
@@ -17,7 +17,7 @@ pub enum StateError {
     Field {
         /// The field's name.
         field: String,
-        /// What was expected there.
+        /// The expected value.
         expected: &'static str,
     },
     /// The pool's state is impossible.

@@ -131,7 +131,7 @@ struct Third {
     buffers: Vec<Vec<U256>>,
 }
 
-/// Why a row through a buffer is equal only when computed as its source does.
+/// The reason for which a row through a buffer is equal only when computed as its source does.
 const BUFFER_TABLE: &str =
     "balancer_v3: the source unwraps by a table of previews, where the vault asks the wrapped token";
 

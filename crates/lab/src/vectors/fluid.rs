@@ -9,7 +9,7 @@ use super::Outcome;
 use super::entry::{Entry, Row, RowKind, VectorPool};
 use crate::states::{Fields, StateError, fluid as states};
 
-/// Why a row may be equal in another project's arithmetic and not in the contract's.
+/// The reason for which a row may be equal in another project's arithmetic and not in the contract's.
 const FEE_FIRST: &str =
     "fluid_dex_t1: the source takes the fee from the atomic amount, the contract from the amount of twelve decimals";
 

@@ -31,7 +31,7 @@ pub struct RowId {
     pub pool: String,
     /// The function that the row records, in a few words.
     pub what: String,
-    /// Whether the number was read from the chain, according to the file.
+    /// True if the number was read from the chain, according to the file.
     pub on_chain: bool,
 }
 
@@ -73,19 +73,19 @@ pub struct Report {
     pub failed: Vec<Difference>,
     /// Entries that could not be read.
     pub malformed: Vec<Malformed>,
-    /// Rows that were not recomputed, and why.
+    /// Rows that were not recomputed, with the reasons.
     pub skipped: Vec<(RowId, String)>,
 }
 
 impl Report {
-    /// Returns how many rows failed: those that differ, those of malformed entries, and one for a malformed entry
+    /// Returns the number of failed rows: those that differ, those of malformed entries, and one for a malformed entry
     /// without any.
     pub fn failures(&self) -> usize {
         self.failed.len() + self.malformed.iter().map(|entry| entry.rows.max(1)).sum::<usize>()
     }
 }
 
-/// Why a text is not a valid file of vectors.
+/// A reason for which a text is not a valid file of vectors.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorError {
     /// The text is not JSON.
@@ -105,7 +105,7 @@ pub enum Outcome {
     Explained(&'static str),
     /// Different: the expected and the computed value.
     Differs(String, String),
-    /// Not recomputed, and why.
+    /// Not recomputed, with the reason.
     Skipped(String),
 }
 

@@ -4,7 +4,7 @@ use super::entry::{Entry, VectorPool};
 use super::{balancer, curve, fluid, uniswap, vaults};
 use crate::states::StateError;
 
-/// How the pools of some protocols are read.
+/// A reader of the pools of some protocols.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// The values of an entry's `protocol`.
@@ -77,7 +77,7 @@ pub(super) fn kind_of(protocol: &str) -> Option<&'static Kind> {
     named(protocol).or_else(|| protocol.starts_with("erc4626_").then(|| named("erc4626")).flatten())
 }
 
-/// Returns why the rows of a protocol without a [`Kind`] are skipped.
+/// Returns the reason for which the rows of a protocol without a [`Kind`] are skipped.
 pub(super) fn why_not(protocol: &str) -> String {
     let known = NOT_OURS.iter().find(|(name, _)| *name == protocol);
     known.map_or_else(|| format!("no model of {protocol:?}"), |(_, why)| (*why).to_owned())

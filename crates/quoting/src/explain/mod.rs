@@ -1,5 +1,5 @@
-//! Why this route: what simpler routes, and routes that the request excludes, would be worth. One more solve for each
-//! thing that is excluded.
+//! Explains a route: values simpler routes, and routes that the request excludes. Each excluded protocol takes one more
+//! solve.
 
 mod words;
 
@@ -17,21 +17,21 @@ use crate::{costs, path, prices};
 
 /// Explains a draft's route.
 pub(crate) fn explain(draft: &Draft) -> Explanation {
-    let (asked, route) = (&draft.asked, &draft.found.solution.route);
-    let sold = asked.tokens.inputs.iter().copied().zip(draft.found.sold.iter().copied());
-    let got = output_value(draft, route);
+    let (input, route) = (&draft.input, &draft.found.solution.route);
+    let sold = input.tokens.inputs.iter().copied().zip(draft.found.sold.iter().copied());
+    let gross = output_value(draft, route);
     let net = net_value(draft, route);
-    let gain = |ether: f64| Some(gain(ether, got?));
-    let single = SimplePlan::SinglePath.route(&asked.published.prepared, &draft.found.question);
+    let gain = |ether: f64| Some(gain(ether, gross?));
+    let single = SimplePlan::SinglePath.route(&input.published.prepared, &draft.found.trade);
     let single_net = single.as_ref().and_then(|route| net_value(draft, route));
     let mut explanation = Explanation {
         words: Vec::new(),
         input_value_wei: value_in_ether(draft, sold).and_then(wei),
-        output_value_wei: got.and_then(wei),
+        output_value_wei: gross.and_then(wei),
         gas: gas_share(draft),
         best_single_route: single.map(|route| single_route(draft, &route)),
         splitting: net.zip(single_net).and_then(|(net, single)| gain(net - single)),
-        exclusions: exclusions(draft, |freer| gain(freer? - net?)),
+        exclusions: exclusions(draft, |best_net| gain(best_net? - net?)),
         marginal_prices: draft.found.witness.as_ref().map_or_else(Vec::new, |witness| marginal_prices(draft, witness)),
         step_prices: step_prices(draft),
     };
@@ -39,10 +39,9 @@ pub(crate) fn explain(draft: &Draft) -> Explanation {
     explanation
 }
 
-/// Puts gas that was measured in place of the modelled, in a draft and in its explanation. The parts of the steps stay
-/// modelled.
-pub(crate) fn measured(draft: &mut Draft, total_gas_units: u64, gas_limit: u64) {
-    (draft.gas.total_gas_units, draft.gas.gas_limit) = (total_gas_units, gas_limit);
+/// Replaces modelled gas by measured gas in a draft and its explanation.
+pub(crate) fn use_measured_gas(draft: &mut Draft, total_gas_units: u64, gas_limit: u64) {
+    draft.gas.measure(total_gas_units, gas_limit);
     if let Some(mut explanation) = draft.explanation.take() {
         explanation.gas = gas_share(draft);
         explanation.words = words::of(draft, &explanation);
@@ -60,19 +59,19 @@ fn gas_share(draft: &Draft) -> GasShare {
     }
 }
 
-/// Values amounts at the reference prices, in ether; `None` where a token has none.
+/// Values amounts at the reference prices, in ether; `None` if a token has no price.
 fn value_in_ether(draft: &Draft, amounts: impl Iterator<Item = (TokenId, U256)>) -> Option<f64> {
-    amounts.map(|(id, amount)| prices::value_in_ether(&draft.asked.published, id, amount)).sum()
+    amounts.map(|(id, amount)| prices::value_in_ether(&draft.input.published, id, amount)).sum()
 }
 
-/// Values what a route pays, before gas, in ether.
+/// Values a route's outputs before gas, in ether.
 fn output_value(draft: &Draft, route: &Route) -> Option<f64> {
-    value_in_ether(draft, draft.asked.tokens.outputs.iter().copied().zip(route.amounts_out.iter().copied()))
+    value_in_ether(draft, draft.input.tokens.outputs.iter().copied().zip(route.amounts_out.iter().copied()))
 }
 
-/// Values what a route pays, less the gas of its steps, in ether.
+/// Values a route's outputs less the gas of its steps, in ether.
 fn net_value(draft: &Draft, route: &Route) -> Option<f64> {
-    let gas_price_wei = draft.found.question.gas_price_wei;
+    let gas_price_wei = draft.found.trade.gas_price_wei;
     Some(output_value(draft, route)? - route.gas_units() as f64 * gas_price_wei as f64 / 1e18)
 }
 
@@ -80,21 +79,21 @@ fn wei(ether: f64) -> Option<Amount> {
     U256::try_from((ether * 1e18).max(0.0)).ok().map(Into::into)
 }
 
-/// Gives a part of a whole in basis points, rounded to two decimals.
+/// Returns a part of a whole in basis points, rounded to two decimals.
 fn bps(part: f64, whole: f64) -> Option<f64> {
     let share = part / whole * 10_000.0;
     share.is_finite().then(|| (share * 100.0).round() / 100.0)
 }
 
-/// Gives a difference in ether, and its part of the whole; a loss counts as nothing.
+/// Returns a difference in ether, with its share of the whole; a loss counts as zero.
 fn gain(ether: f64, whole: f64) -> Gain {
     let ether = ether.max(0.0);
     Gain { value_wei: wei(ether).unwrap_or_default(), bps: bps(ether, whole).unwrap_or(0.0) }
 }
 
 fn single_route(draft: &Draft, route: &Route) -> SingleRoute {
-    let market = &draft.asked.published.head.market;
-    let shown = Shown::by(&draft.asked.request);
+    let market = &draft.input.published.head.market;
+    let shown = Shown::by(&draft.input.request);
     let step = |step: &Step| {
         Some(SingleStep {
             protocol: market.pool(step.pool)?.product.id(),
@@ -111,30 +110,31 @@ fn single_route(draft: &Draft, route: &Route) -> SingleRoute {
     }
 }
 
-/// Lists what the request excludes. `cost` turns the net value of the best route without an exclusion into what that
-/// exclusion costs.
+/// Lists the request's exclusions. `cost` turns the net value of the best route without an exclusion into the cost of
+/// that exclusion.
 fn exclusions(draft: &Draft, cost: impl Fn(Option<f64>) -> Option<Gain>) -> Option<Exclusions> {
-    let (market, question, aside) = (&draft.asked.published.head.market, &draft.found.question, &draft.aside.filter);
-    if question.filter == *aside {
+    let (market, trade) = (&draft.input.published.head.market, &draft.found.trade);
+    let service = &draft.exclusions.filter;
+    if trade.filter == *service {
         return None;
     }
     let all = (0..).map(PoolId).zip(market.pools().iter().map(|pool| pool.product));
-    // pools that no quote uses are not the request's doing
-    let excluded = all.filter(|(id, product)| !question.filter.allows(*id, *product) && aside.allows(*id, *product));
+    // pools that the service excludes are no exclusion of the request
+    let excluded = all.filter(|(id, product)| !trade.filter.allows(*id, *product) && service.allows(*id, *product));
     let (whole, single): (Vec<_>, Vec<_>) =
-        excluded.map(|(_, product)| product).partition(|product| question.filter.excludes_product(*product));
+        excluded.map(|(_, product)| product).partition(|product| trade.filter.excludes_product(*product));
     let without = |filter: PoolFilter| {
-        let freer = Request { filter, ..question.clone() };
-        let best = solve(&draft.asked.published.prepared, &freer).ok()?;
+        let wider = Request { filter, ..trade.clone() };
+        let best = solve(&draft.input.published.prepared, &wider).ok()?;
         cost(net_value(draft, &best.route))
     };
-    let all = without(aside.clone());
+    let all = without(service.clone());
     let count = |product: &Product| (*product, whole.iter().filter(|other| *other == product).count());
     let protocols: Vec<(Product, usize)> = Product::ALL.iter().map(count).filter(|(_, count)| *count > 0).collect();
     let pools = single.len();
-    // the only exclusion costs as much as all of them
+    // a single exclusion costs as much as all of them: no further solve
     let is_only = protocols.len() + usize::from(pools > 0) == 1;
-    let part = |allowed: Option<Product>| if is_only { all.clone() } else { without(filter_but(draft, allowed)) };
+    let part = |allowed: Option<Product>| if is_only { all.clone() } else { without(filter_allowing(draft, allowed)) };
     let protocols = protocols
         .iter()
         .map(|(product, pools)| ExcludedProtocol { protocol: product.id(), pools: *pools, cost: part(Some(*product)) })
@@ -143,49 +143,48 @@ fn exclusions(draft: &Draft, cost: impl Fn(Option<f64>) -> Option<Gain>) -> Opti
     Some(Exclusions { protocols, pools, pools_cost, cost: all })
 }
 
-/// Makes the request's filter with one product allowed again or, where none is named, with all single pools allowed
-/// again.
-fn filter_but(draft: &Draft, allowed: Option<Product>) -> PoolFilter {
-    let mut filter = draft.aside.filter.clone();
-    let excluded = Product::ALL.iter().filter(|product| draft.found.question.filter.excludes_product(**product));
+/// Returns the request's filter with one product allowed again or, for `None`, with all single pools allowed again.
+fn filter_allowing(draft: &Draft, allowed: Option<Product>) -> PoolFilter {
+    let mut filter = draft.exclusions.filter.clone();
+    let excluded = Product::ALL.iter().filter(|product| draft.found.trade.filter.excludes_product(**product));
     excluded.filter(|product| allowed != Some(**product)).for_each(|product| filter.exclude_product(*product));
     if allowed.is_some() {
-        let market = &draft.asked.published.head.market;
-        for pool in draft.asked.request.exclude_pools.iter().filter_map(|key| market.pool_id(*key)) {
+        let market = &draft.input.published.head.market;
+        for pool in draft.input.request.exclude_pools.iter().filter_map(|key| market.pool_id(*key)) {
             filter.exclude_pool(pool);
         }
     }
     filter
 }
 
-/// Lists what the next unit of each of the route's tokens would be worth, by the certificate's dual prices.
+/// Lists the marginal price of each of the route's tokens: the certificate's dual prices.
 fn marginal_prices(draft: &Draft, witness: &Witness) -> Vec<MarginalPrice> {
-    let published = &draft.asked.published;
-    let shown = Shown::by(&draft.asked.request);
+    let published = &draft.input.published;
+    let shown = Shown::by(&draft.input.request);
     let price = |id: TokenId| {
         let token = published.head.market.tokens().get(id)?;
         let value = witness.of(id)?.price_wei * 10f64.powi(i32::from(token.decimals)) / 1e18;
-        let reference = prices::ether_per_token(published, id).map(|price| price.to_string());
+        let reference = prices::ether_per_token(&published.prepared, id).map(|price| price.to_string());
         let token = shown.token(token.address);
         value.is_finite().then(|| MarginalPrice { token, value: value.to_string(), reference })
     };
     path::token_ids(&draft.found.solution.route).into_iter().filter_map(price).collect()
 }
 
-/// Lists each step's average price, and its price for a thousandth more, in whole tokens.
+/// Lists each step's average price, and its price for a thousandth more input, in whole tokens.
 fn step_prices(draft: &Draft) -> Vec<StepPrice> {
-    let market = &draft.asked.published.head.market;
+    let market = &draft.input.published.head.market;
     let whole = |id: TokenId, amount: U256| {
         market.tokens().get(id).map(|token| f64::from(amount) / 10f64.powi(i32::from(token.decimals)))
     };
-    let rate = |step: &Step, taken: U256, paid: U256| {
-        let rate = whole(step.token_out, paid)? / whole(step.token_in, taken)?;
+    let rate = |step: &Step, amount_in: U256, amount_out: U256| {
+        let rate = whole(step.token_out, amount_out)? / whole(step.token_in, amount_in)?;
         rate.is_finite().then_some(rate)
     };
     let marginal = |step: &Step| {
         let more = step.amount_in.checked_div(U256::from(1_000))?.max(U256::ONE);
         let (pool, amount_in) = (market.pool(step.pool)?, step.amount_in.checked_add(more)?);
-        let swap = pool.swap(&draft.found.question.at, step.coin_in, step.coin_out, amount_in).ok()?;
+        let swap = pool.swap(&draft.found.trade.at, step.coin_in, step.coin_out, amount_in).ok()?;
         rate(step, more, swap.amount_out.checked_sub(step.amount_out)?)
     };
     let price = |(index, step): (usize, &Step)| {

@@ -8,9 +8,9 @@ use crate::path;
 
 /// Writes an explanation's sentences.
 pub(super) fn of(draft: &Draft, explanation: &Explanation) -> Vec<String> {
-    let (published, route) = (&draft.asked.published, &draft.found.solution.route);
-    let protocols = path::protocols_used(published, route);
-    let over = if protocols.is_empty() { "no protocol".into() } else { protocols.join(", ") };
+    let (published, route) = (&draft.input.published, &draft.found.solution.route);
+    let used = path::protocols_used(published, route);
+    let over = if used.is_empty() { "no protocol".into() } else { used.join(", ") };
     let mut words = vec![format!("The route takes {} over {over}.", counted(route.steps.len(), "step", "steps"))];
     words.push(splitting(draft, explanation));
     if let Some(share) = explanation.gas.share_bps {
@@ -20,36 +20,36 @@ pub(super) fn of(draft: &Draft, explanation: &Explanation) -> Vec<String> {
     words.push(match &draft.found.solution.certificate {
         Ok(certificate) => {
             let (gap, pools) = (certificate.gap_bps.max(0.0), certificate.pools_covered);
-            format!("No route over the {pools} pools looked at can be worth more than {gap:.2} bps above this one.")
+            format!("No route over the {pools} pools covered can be worth more than {gap:.2} bps above this one.")
         }
-        Err(reason) => format!("How far from the best this route is cannot be told: {reason}."),
+        Err(reason) => format!("The route has no certificate: {reason}."),
     });
     words
 }
 
-/// Compares the route with the best single chain of pools.
+/// Compares the route with the best single path.
 fn splitting(draft: &Draft, explanation: &Explanation) -> String {
-    let request = &draft.asked.request;
+    let request = &draft.input.request;
     match (&explanation.best_single_route, &explanation.splitting) {
         (Some(single), Some(gain)) if gain.bps > 0.0 => format!(
-            "The best single route, {}, would have been worth {} bps less after gas: that is what splitting added.",
-            chain(single),
+            "The best single path, {}, would have been worth {} bps less after gas: that is what splitting added.",
+            protocols(single),
             gain.bps
         ),
-        (Some(single), _) => format!("No split was worth its gas: one chain, {}, is the best.", chain(single)),
+        (Some(single), _) => format!("No split was worth its gas: one path, {}, is the best.", protocols(single)),
         (None, _) if request.inputs.len() + request.outputs.len() > 2 => {
-            "With several inputs or outputs there is no single route to compare with.".into()
+            "With several inputs or outputs there is no single path to compare with.".into()
         }
-        (None, _) => "No single chain of pools takes the whole amount.".into(),
+        (None, _) => "No single path takes the whole amount.".into(),
     }
 }
 
-/// Names what the request excludes, one sentence each, with what each cost and what all of it cost.
+/// Writes one sentence for each exclusion of the request, with its cost, and one for the cost of all together.
 fn excluded(exclusions: &Exclusions) -> Vec<String> {
     let cost = |cost: &Option<Gain>| match cost {
         Some(cost) if cost.bps > 0.0 => format!("cost {} bps", cost.bps),
         Some(_) => "cost nothing".into(),
-        None => "has a cost that is not known".into(),
+        None => "has an unknown cost".into(),
     };
     let Exclusions { protocols, pools, pools_cost, cost: all } = exclusions;
     let mut parts: Vec<String> = Vec::new();
@@ -63,13 +63,13 @@ fn excluded(exclusions: &Exclusions) -> Vec<String> {
     match parts.len() {
         0 => parts.push("The request excludes nothing that the market has.".into()),
         1 => {}
-        _ => parts.push(format!("All that was excluded {} together.", cost(all))),
+        _ => parts.push(format!("All exclusions together {}.", cost(all))),
     }
     parts
 }
 
-/// Names the protocols of a single route, in order.
-fn chain(single: &SingleRoute) -> String {
+/// Names the protocols of a single path, in order.
+fn protocols(single: &SingleRoute) -> String {
     let wraps = |id: &str| Product::ALL.iter().any(|product| product.wraps_ether() && product.id() == id);
     let steps: Vec<&str> = single.steps.iter().map(|step| step.protocol).filter(|id| !wraps(id)).collect();
     if steps.is_empty() { "wrapping alone".into() } else { steps.join(" then ") }

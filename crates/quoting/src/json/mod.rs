@@ -1,7 +1,7 @@
-//! JSON as the client wrote it: nothing is lost that a validator must complain about.
+//! JSON as the client wrote it, for validation.
 //!
-//! Keys named twice are kept, integers are told from other numbers, nesting is bounded by the parser. Validation then
-//! walks the tree and collects every mistake instead of stopping at the first.
+//! The tree keeps duplicate keys and distinguishes integers from other numbers. The parser bounds nesting. Validation walks
+//! the tree and records every mistake instead of stopping at the first.
 
 mod read;
 mod value;

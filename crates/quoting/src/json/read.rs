@@ -1,19 +1,19 @@
-//! Walking the tree and collecting every mistake.
+//! Walks the tree and records every mistake.
 
 use crate::problem::{FieldCode, FieldError, Problem};
 
 use super::Json;
 
-/// More fields than any object of the contract has: what is beyond is not worth an error each.
+/// Most fields of an object: more than any request has. An object with more gets one error for all.
 const MAX_MEMBERS: usize = 64;
 
-/// Collects mistakes while a request is read.
+/// Records mistakes while a request is read.
 #[derive(Debug, Default)]
 pub struct Reader {
     errors: Vec<FieldError>,
 }
 
-/// A value and where it stands in the request.
+/// A value with its place in the request.
 #[derive(Clone, Debug)]
 pub struct Item<'a> {
     /// The value; never `null`.
@@ -22,7 +22,7 @@ pub struct Item<'a> {
     pub pointer: String,
 }
 
-/// An object whose keys are known to be documented and unique.
+/// An object whose keys were checked.
 #[derive(Clone, Debug)]
 pub struct Object<'a> {
     members: &'a [(String, Json)],
@@ -31,12 +31,12 @@ pub struct Object<'a> {
 }
 
 impl Reader {
-    /// Notes a mistake.
+    /// Records a mistake.
     pub fn wrong(&mut self, pointer: &str, code: FieldCode, detail: impl Into<String>) {
         self.errors.push(FieldError::new(pointer, code, detail));
     }
 
-    /// Passes on what was read of a value, or notes what is wrong with it.
+    /// Returns a parsed value, or records a mistake if there is none.
     pub fn accept<T, D: Into<String>>(
         &mut self,
         item: &Item<'_>,
@@ -50,10 +50,10 @@ impl Reader {
         read
     }
 
-    /// Returns what was read, or the problem with every mistake.
+    /// Returns the parsed request, or the problem with every mistake.
     ///
     /// # Errors
-    /// The mistakes. When there is neither a value nor a mistake, the reader itself is wrong: an internal problem.
+    /// The mistakes; `INTERNAL` if there is neither a value nor a mistake.
     pub fn finish<T>(self, value: Option<T>) -> Result<T, Problem> {
         match (value, self.errors.is_empty()) {
             (Some(value), true) => Ok(value),
@@ -62,7 +62,7 @@ impl Reader {
         }
     }
 
-    /// Opens an object: unknown and doubled keys are mistakes.
+    /// Opens an object. Unknown and duplicate keys are mistakes.
     pub fn object<'a>(&mut self, value: &'a Json, pointer: &str, known: &[&str]) -> Option<Object<'a>> {
         let Json::Map(members) = value else {
             self.wrong(pointer, FieldCode::InvalidType, format!("expected an object, got {}", value.kind()));
@@ -84,7 +84,7 @@ impl Reader {
         Some(Object { members, pointer: pointer.to_owned() })
     }
 
-    /// Reads a field that must be there.
+    /// Reads a required field.
     pub fn required<'a>(&mut self, object: &Object<'a>, name: &str) -> Option<Item<'a>> {
         let found = object.get(name);
         if found.is_none() {
@@ -103,7 +103,7 @@ impl Reader {
             let detail = format!("expected {min} to {max} entries, got {}", entries.len());
             self.wrong(&item.pointer, FieldCode::LengthInvalid, detail);
         }
-        // what is past the bound is not looked at, so that an answer stays small
+        // skip the entries past the bound, to keep the answer small
         let items = entries.iter().take(max).enumerate();
         let items = items.map(|(index, value)| Item { value, pointer: format!("{}/{index}", item.pointer) });
         Some(items.collect())
@@ -118,7 +118,7 @@ impl Reader {
         None
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub fn flag(&mut self, item: &Item<'_>) -> Option<bool> {
         if let Json::Bool(flag) = item.value {
             return Some(*flag);
@@ -148,7 +148,7 @@ impl Reader {
         T::try_from(*number).ok()
     }
 
-    /// Notes that a value has another type than the contract says.
+    /// Records that a value has the wrong type.
     pub fn mistyped(&mut self, item: &Item<'_>, expected: &str) {
         let detail = format!("expected {expected}, got {}", item.value.kind());
         self.wrong(&item.pointer, FieldCode::InvalidType, detail);
@@ -163,13 +163,13 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Returns the pointer of a member, escaped as RFC 6901 says and cut where a client sent an absurd name.
+/// Returns the pointer of a member, escaped as in RFC 6901. Cuts names after 64 characters.
 pub(crate) fn child(pointer: &str, name: &str) -> String {
     let name: String = name.chars().take(64).collect();
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Client text inside a sentence: cut and escaped.
+/// Quotes a client's text for a message: escaped, and cut after 64 characters.
 pub(crate) fn quoted(text: &str) -> String {
     let short: String = text.chars().take(64).collect();
     let dots = if short.len() < text.len() { "…" } else { "" };

@@ -13,7 +13,7 @@ pub enum Json {
     Bool(bool),
     /// A whole number. `1e4` and `10000.0` are whole, as JSON Schema has it.
     Integer(i128),
-    /// A whole number that is too large to be told from its neighbours, and beyond what any field takes.
+    /// A whole number of 2^53 or more that JSON gives as a double, beyond what any field takes.
     Huge(f64),
     /// Any other number.
     Fraction(f64),
@@ -21,12 +21,12 @@ pub enum Json {
     Text(String),
     /// An array.
     List(Vec<Json>),
-    /// An object, members in the order written, keys named twice included.
+    /// An object: members in the order written, with duplicate keys.
     Map(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// Returns the value's type in words.
+    /// Returns the name of the value's type.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -40,7 +40,7 @@ impl Json {
     }
 }
 
-/// Why bytes are not JSON: the parser's words, with line and column.
+/// The parser's message for bytes that are not JSON, with line and column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseError(pub String);
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Json {
 
 struct TreeVisitor;
 
-/// Doubles hold every integer up to this one.
+/// 2^53: doubles represent every integer up to it.
 const EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
 
 impl<'de> Visitor<'de> for TreeVisitor {

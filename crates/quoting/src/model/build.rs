@@ -8,60 +8,60 @@ use uuid::Uuid;
 use super::words::Authorization;
 use super::{Amount, Approval, Eip55, Issues, Quantity, Simulation, Warning};
 
-/// An unsigned transaction and what belongs to it.
+/// An unsigned transaction with its approvals and checks.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BuildAnswer {
     /// The quote that was built.
     pub quote_id: Uuid,
     /// The transaction.
     pub transaction: Transaction,
-    /// The same, ready for `eth_sendTransaction`.
+    /// The transaction, ready for `eth_sendTransaction`.
     pub rpc_transaction: RpcTransaction,
-    /// The approvals that are not known to be in place and then the swap, in order: what `wallet_sendCalls` (EIP-5792) takes as
-    /// `calls`. With a signature the approvals are Permit2's.
+    /// The approvals that are not known to be satisfied and then the swap, in order, as the `calls` of `wallet_sendCalls`
+    /// (EIP-5792). With a signature the approvals are Permit2's.
     pub calls: Vec<Call>,
-    /// How the proxy gets the inputs: `allowance`, `permit2` or `native`.
+    /// Way in which the proxy gets the inputs: `allowance`, `permit2` or `native`.
     #[schema(value_type = Authorization)]
     pub authorization: &'static str,
-    /// The last second at which the transaction may run, unix seconds.
+    /// Last second at which the transaction may run, unix seconds.
     pub deadline: u64,
-    /// Worked out again on the newest market.
+    /// Inputs, recomputed on the newest market.
     pub estimated_inputs: Vec<BuiltInput>,
-    /// Worked out again on the newest market.
+    /// Outputs, recomputed on the newest market.
     pub estimated_outputs: Vec<BuiltOutput>,
-    /// What must be approved before sending.
+    /// Approvals that the transaction needs.
     pub approvals: Vec<Approval>,
-    /// What the taker lacks.
+    /// Balances and allowances that the taker lacks.
     pub issues: Issues,
-    /// Only where asked for.
+    /// Result of the simulation; `null` unless requested.
     pub simulation: Option<Simulation>,
-    /// What a caller should know.
+    /// Warnings to the caller.
     pub warnings: Vec<Warning>,
 }
 
-/// What of an input is sold on the newest market.
+/// An input, recomputed on the newest market.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BuiltInput {
     /// Token.
     pub token: Eip55,
     /// Chain.
     pub chain_id: u64,
-    /// On the newest market, a partner's fee included.
+    /// Amount sold on the newest market, with a partner's fee.
     pub expected_amount: Amount,
-    /// The most that the proxy takes: the quote's.
+    /// The most that the proxy takes, as in the quote.
     pub maximum_amount: Amount,
 }
 
-/// What an output pays on the newest market.
+/// An output, recomputed on the newest market.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BuiltOutput {
     /// Token.
     pub token: Eip55,
     /// Chain.
     pub chain_id: u64,
-    /// On the newest market, after fees.
+    /// Amount that arrives on the newest market, after fees.
     pub expected_amount: Amount,
-    /// The least that the proxy accepts: the quote's.
+    /// The least that the proxy accepts, as in the quote.
     pub minimum_amount: Amount,
 }
 
@@ -102,7 +102,7 @@ pub struct Call {
     pub value: Quantity,
 }
 
-/// The transaction in JSON-RPC's names and forms.
+/// The transaction with the field names and formats of JSON-RPC.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RpcTransaction {

@@ -1,59 +1,58 @@
-//! Why a quote has the route that it has.
+//! The explanation of a quote's route.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Amount, Eip55, PoolName};
 
-/// Why this route, in words and numbers. Values are in wei of ether at the quote's reference prices.
+/// Explanation of the route. Values are in wei of ether at the quote's reference prices.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Explanation {
-    /// One sentence after the other, for a person.
+    /// Sentences for a person.
     pub words: Vec<String>,
-    /// What the inputs are worth.
+    /// Value of the inputs.
     pub input_value_wei: Option<Amount>,
-    /// What the outputs are worth, before gas.
+    /// Value of the outputs, before gas.
     pub output_value_wei: Option<Amount>,
-    /// What gas costs.
+    /// Cost of gas.
     pub gas: GasShare,
-    /// The best single chain of pools for the whole amount; `null` for several inputs or outputs, and where there is none.
+    /// The best single path for the whole amount; `null` for several inputs or outputs, and if there is none.
     pub best_single_route: Option<SingleRoute>,
-    /// What splitting added to it, net of gas.
+    /// Gain of the route over that path, net of gas.
     pub splitting: Option<Gain>,
-    /// What the request's filters exclude; `null` where they exclude nothing.
+    /// Exclusions of the request's filters; `null` if there are none.
     pub exclusions: Option<Exclusions>,
-    /// What the next unit of each token of the route would be worth: the dual prices behind the certificate. Empty where there
-    /// is no certificate.
+    /// Marginal price of each token of the route: the dual prices of the certificate. Empty if there is no certificate.
     pub marginal_prices: Vec<MarginalPrice>,
-    /// The price of each step on the average and for the next unit.
+    /// Average and marginal price of each step.
     pub step_prices: Vec<StepPrice>,
 }
 
-/// What gas costs beside what the trade is worth.
+/// Cost of gas, relative to the outputs.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct GasShare {
-    /// Units.
+    /// Gas units.
     pub gas_units: u64,
     /// Wei.
     pub cost_wei: Amount,
-    /// Of the outputs' value.
+    /// Cost in basis points of the outputs' value.
     pub share_bps: Option<f64>,
 }
 
-/// A chain of pools that takes the whole amount.
+/// A path that takes the whole amount.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SingleRoute {
     /// Its pools, in order.
     pub steps: Vec<SingleStep>,
-    /// What it would pay, before a partner fee on the output.
+    /// Its output, before a partner fee on the output.
     pub expected_amount: Amount,
-    /// Gas of its steps alone.
+    /// Gas units of its steps alone.
     pub gas_units: u64,
-    /// What it is worth, net of the gas of its steps.
+    /// Value of its output, net of the gas of its steps.
     pub net_value_wei: Option<Amount>,
 }
 
-/// One pool of a chain.
+/// One step of a path.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SingleStep {
     /// Protocol id.
@@ -71,20 +70,20 @@ pub struct SingleStep {
 pub struct Gain {
     /// Wei.
     pub value_wei: Amount,
-    /// Of the outputs' value.
+    /// Difference in basis points of the outputs' value.
     pub bps: f64,
 }
 
-/// What the request's filters exclude and what that costs.
+/// Exclusions of the request's filters, with their cost.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Exclusions {
     /// The protocols that are excluded although the market has pools of them.
     pub protocols: Vec<ExcludedProtocol>,
-    /// How many pools of other protocols are excluded one by one.
+    /// Number of pools of other protocols that are excluded one by one.
     pub pools: usize,
-    /// What these pools alone cost; `null` where there are none.
+    /// Cost of excluding these pools alone; `null` if there are none.
     pub pools_cost: Option<Gain>,
-    /// What all of it cost together: by how much the best route of the whole market is worth more, net of gas.
+    /// Cost of all exclusions: by how much more the best route of the whole market is worth, net of gas.
     pub cost: Option<Gain>,
 }
 
@@ -95,11 +94,11 @@ pub struct ExcludedProtocol {
     pub protocol: &'static str,
     /// Its pools in the market.
     pub pools: usize,
-    /// By how much the best route would be worth more, net of gas, were this protocol alone allowed again.
+    /// By how much more the best route would be worth, net of gas, if this protocol alone were allowed.
     pub cost: Option<Gain>,
 }
 
-/// What the next unit of a token would be worth, in ether per whole token.
+/// Marginal price of a token, in ether per whole token.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct MarginalPrice {
     /// Token.
@@ -115,8 +114,8 @@ pub struct MarginalPrice {
 pub struct StepPrice {
     /// Step id.
     pub step: String,
-    /// Over the whole amount.
+    /// Price over the whole amount.
     pub average: f64,
-    /// For a thousandth more than the amount.
+    /// Price of a further thousandth of the amount.
     pub marginal: Option<f64>,
 }

@@ -1,5 +1,4 @@
-//! The answers of the contract, field by field. Every documented field is always written; `null` says "not asked for" or
-//! "not known".
+//! The types of the answers. Every documented field is always written; `null` means "not requested" or "not known".
 
 mod build;
 mod explanation;

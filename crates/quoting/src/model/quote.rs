@@ -13,35 +13,35 @@ use super::{Amount, Eip55, Explanation, PoolName};
 /// A quote.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct QuoteAnswer {
-    /// Names the quote to `POST /v1/build`.
+    /// Id of the quote, for `POST /v1/build`.
     pub quote_id: Uuid,
-    /// RFC 3339.
+    /// Time of the quote, RFC 3339.
     pub created_at: String,
-    /// RFC 3339; from then on the quote cannot be built.
+    /// Time from which the quote cannot be built, RFC 3339.
     pub expires_at: String,
-    /// Milliseconds between the two.
+    /// Lifetime, in milliseconds.
     pub ttl_ms: u64,
-    /// The market that was quoted on.
+    /// Block of the market that was quoted on.
     pub block: BlockRef,
-    /// Who sends the transaction.
+    /// Account that sends the transaction.
     pub taker: Eip55,
-    /// Who receives the outputs.
+    /// Account that receives the outputs.
     pub recipient: Eip55,
-    /// As asked.
+    /// Inputs of the request.
     pub inputs: Vec<InputEcho>,
-    /// As asked.
+    /// Outputs of the request.
     pub outputs: Vec<OutputEcho>,
-    /// As asked, or the default.
+    /// Slippage tolerance of the request, or the default.
     pub slippage_tolerance_bps: u16,
-    /// What of each input is sold.
+    /// Amount of each input that is sold.
     pub estimated_inputs: Vec<EstimatedInput>,
-    /// What each output pays.
+    /// Amount of each output that arrives.
     pub estimated_outputs: Vec<EstimatedOutput>,
-    /// Only where the request has an exact output.
+    /// The exact output; `null` unless the request has one.
     pub exact_output: Option<ExactOutput>,
-    /// Distance of the whole trade from the reference prices; a partner's fee, which `fee_config` tells, is no part of it.
+    /// Value lost of the whole trade at the reference prices, in basis points of the inputs' value, without a partner's fee.
     pub total_price_impact_bps: Option<i64>,
-    /// Gas.
+    /// Cost of gas.
     pub costs: Costs,
     /// The route.
     pub path: Path,
@@ -49,20 +49,20 @@ pub struct QuoteAnswer {
     pub protocols_used: Vec<&'static str>,
     /// Fees.
     pub fee_config: FeeConfig,
-    /// One entry per ERC-20 input, in order, satisfied or not; where the request says `check_allowances: true`, those that are not known to be
+    /// One entry per ERC-20 input, in order, satisfied or not. With `check_allowances: true` in the request, only those not known to be
     /// satisfied.
     pub approvals: Vec<Approval>,
-    /// What to sign instead of approving the proxy.
+    /// Message to sign instead of approving the proxy.
     pub permit2: Option<Permit2>,
-    /// What the taker lacks, and names that are not known.
+    /// Balances and allowances that the taker lacks, and unknown protocol names.
     pub issues: Issues,
-    /// How close to the best the route is; where it is `null`, the warning `CERTIFICATE_UNAVAILABLE` says why.
+    /// Upper bound of the value of any route; if `null`, the warning `CERTIFICATE_UNAVAILABLE` states the reason.
     pub certificate: Option<Certificate>,
-    /// Only where asked for.
+    /// Result of the simulation; `null` unless requested.
     pub simulation: Option<Simulation>,
-    /// What a caller should know.
+    /// Warnings to the caller.
     pub warnings: Vec<Warning>,
-    /// Why this route; only where asked for.
+    /// Explanation of the route; `null` unless requested.
     pub explanation: Option<Explanation>,
 }
 
@@ -78,31 +78,31 @@ pub struct BlockRef {
     pub timestamp: u64,
 }
 
-/// An input as asked.
+/// An input of the request.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct InputEcho {
     /// Chain.
     pub chain_id: u64,
     /// Token.
     pub address: Eip55,
-    /// Atomic units; `null` where the output is exact.
+    /// Atomic units; `null` if the output is exact.
     pub amount: Option<Amount>,
 }
 
-/// An output as asked.
+/// An output of the request.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct OutputEcho {
     /// Chain.
     pub chain_id: u64,
     /// Token.
     pub address: Eip55,
-    /// Share of the output's value; all of it where the output is exact.
+    /// Share of the output value in basis points; 10000 if the output is exact.
     pub ratio_bps: u16,
-    /// Atomic units, where the output is exact.
+    /// Atomic units; `null` unless the output is exact.
     pub amount: Option<Amount>,
 }
 
-/// What of an input is sold.
+/// Amount of an input that is sold.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct EstimatedInput {
     /// Token, in the form that the request used.
@@ -113,34 +113,34 @@ pub struct EstimatedInput {
     pub symbol: String,
     /// Decimals.
     pub decimals: u8,
-    /// What is sold on the quote's market, a partner's fee included.
+    /// Amount sold on the quote's market, with a partner's fee.
     pub expected_amount: Amount,
-    /// The most that the proxy takes; what of it is not sold stays with the payer or comes back in the same transaction.
+    /// The most that the proxy takes. What is not sold stays with the payer or is returned in the same transaction.
     pub maximum_amount: Amount,
 }
 
-/// An exact output, and how it is met.
+/// An exact output.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ExactOutput {
-    /// What was asked for: the recipient gets no less, or the transaction reverts.
+    /// Amount of the request: the recipient gets no less, or the transaction reverts.
     pub amount: Amount,
-    /// How it is bought.
+    /// Form of the purchase.
     pub bought: Bought,
-    /// What the route would sell of the input to buy exactly this on the quote's market, a partner's fee included.
+    /// Input that buys exactly this along the route on the quote's market, with a partner's fee.
     pub needed_input: Amount,
 }
 
-/// How an exact output is bought.
+/// Form of a purchase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bought {
-    /// Exactly: the proxy sells what the amount costs when the transaction runs, at most the maximum.
+    /// The proxy buys exactly the amount, and sells what it costs when the transaction runs, at most the maximum.
     Exactly,
-    /// At least: the proxy sells the maximum, and what that buys beyond the amount goes to the recipient.
+    /// The proxy sells the maximum, and what that buys beyond the amount goes to the recipient.
     AtLeast,
 }
 
-/// What an output pays.
+/// Amount of an output that arrives.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct EstimatedOutput {
     /// Token, in the form that the request used.
@@ -151,19 +151,19 @@ pub struct EstimatedOutput {
     pub symbol: String,
     /// Decimals.
     pub decimals: u8,
-    /// What the chain pays on the quote's market, after fees.
+    /// Amount that arrives on the quote's market, after fees.
     pub expected_amount: Amount,
     /// The least that the proxy accepts.
     pub minimum_amount: Amount,
-    /// Share asked for.
+    /// Requested share, in basis points.
     pub ratio_bps: u16,
-    /// Share reached, at the reference prices.
+    /// Share of the value at the reference prices, in basis points.
     pub realized_ratio_bps: Option<u64>,
     /// Mid price on the quote's market.
     pub reference_price: Option<ReferencePrice>,
-    /// Distance of this output from the reference prices, without a partner's fee.
+    /// Value lost of this output at the reference prices, in basis points, without a partner's fee.
     pub price_impact_bps: Option<i64>,
-    /// Only where asked for.
+    /// Dollars; `null` unless requested.
     pub usd_value: Option<f64>,
 }
 
@@ -172,20 +172,20 @@ pub struct EstimatedOutput {
 pub struct ReferencePrice {
     /// Always `ETH`.
     pub numeraire: &'static str,
-    /// Decimal.
+    /// Decimal number.
     pub value: String,
 }
 
-/// Gas, in units, per unit and in total.
+/// Cost of gas: units, price per unit, and total.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Costs {
-    /// The tier that priced the gas.
+    /// Tier of the gas price.
     #[schema(value_type = Tier)]
     pub gas_priority: &'static str,
-    /// What the transaction is expected to use where the recipient holds some of every output already. The first units of a token cost about
+    /// Expected gas of the transaction if the recipient holds some of every output already. A recipient's first units of a token cost about
     /// 17,100 more, which `gas_limit` covers and a simulation measures.
     pub total_gas_units: u64,
-    /// What it should be sent with.
+    /// Gas limit to send the transaction with.
     pub gas_limit: u64,
     /// Base fee of the next block, wei.
     pub base_fee_per_gas: u64,
@@ -193,24 +193,24 @@ pub struct Costs {
     pub max_fee_per_gas: u64,
     /// EIP-1559, wei.
     pub max_priority_fee_per_gas: u64,
-    /// Expected cost.
+    /// Expected cost in wei.
     pub gas_cost_wei: Amount,
-    /// Cost if all of the limit is used at the maximum fee.
+    /// Cost in wei if the whole limit is used at the maximum fee.
     pub max_gas_cost_wei: Amount,
-    /// Only where asked for.
+    /// Expected cost in dollars; `null` unless requested.
     pub gas_cost_usd: Option<f64>,
-    /// Gas and the partner's fee together; only where asked for.
+    /// Gas and the partner's fee together, in dollars; `null` unless requested.
     pub total_cost_usd: Option<f64>,
-    /// Where the units go; sums to the total.
+    /// Gas of each step and of the rest of the transaction; sums to the total.
     pub breakdown: Vec<CostStep>,
 }
 
 /// Gas of one step.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CostStep {
-    /// Step id, or `transaction` for what surrounds the steps.
+    /// Step id, or `transaction` for the rest of the transaction.
     pub step: String,
-    /// Units.
+    /// Gas units.
     pub gas_units: u64,
 }
 
@@ -234,7 +234,7 @@ pub struct PathToken {
     pub name: String,
     /// Decimals.
     pub decimals: u8,
-    /// What is odd about it.
+    /// Warnings about the token. At present always empty.
     pub warnings: Vec<String>,
 }
 
@@ -257,48 +257,48 @@ pub struct PathStep {
     pub amount_in: Amount,
     /// Atomic units.
     pub amount_out: Amount,
-    /// Share of all that the route spends of the token in.
+    /// Share of everything that the route spends of the token in, in basis points.
     pub share_bps: u64,
-    /// The pool's fee, where it is one number.
+    /// The pool's fee in basis points, rounded up; `null` if it is not one number.
     pub fee_bps: Option<u64>,
-    /// Units.
+    /// Gas units.
     pub gas_units: u64,
-    /// Distance from the reference prices, fee included.
+    /// Value lost of this step at the reference prices, in basis points, with the pool's fee.
     pub price_impact_bps: Option<i64>,
 }
 
 /// Fees.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct FeeConfig {
-    /// The service takes nothing.
+    /// Always 0: the service takes no fee.
     pub protocol_fee_bps: u16,
     /// The integrator's fee.
     pub partner_fee_bps: u16,
-    /// Who gets it.
+    /// Account that receives it.
     pub partner_recipient: Option<Eip55>,
-    /// Whether it is taken from the outputs.
+    /// True if it is taken from the outputs.
     pub partner_fee_on_output: bool,
-    /// What exceeds the expectation goes to the recipient.
+    /// Always true: amounts above the expected ones go to the recipient.
     pub pass_positive_slippage_to_user: bool,
 }
 
-/// What a spender must be allowed to take.
+/// An approval that the swap needs.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Approval {
     /// Token.
     pub token: Eip55,
-    /// Who takes it.
+    /// Account that may take it.
     pub spender: Eip55,
-    /// What the swap needs: the input's amount. `transactions` allow the proxy exactly this, and Permit2 the largest amount,
-    /// so that it is approved once.
+    /// Allowance that the swap needs: the input's amount. `transactions` allow the proxy exactly this, and Permit2 the largest
+    /// amount, so that one approval suffices for all swaps.
     pub amount: Amount,
-    /// At the quote's block; `null` where it was not read.
+    /// Allowance at the quote's block; `null` if it was not read.
     pub current_allowance: Option<Amount>,
-    /// Whether it is enough; `null` where it was not read.
+    /// True if it is enough; `null` if it was not read.
     pub satisfied: Option<bool>,
-    /// Whether the token refuses to change one allowance into another.
+    /// True if the token refuses to change a non-zero allowance to another non-zero one.
     pub requires_zero_reset: bool,
-    /// To send, in this order.
+    /// Transactions to send, in this order.
     pub transactions: Vec<ApprovalCall>,
 }
 
@@ -314,24 +314,24 @@ pub struct ApprovalCall {
     pub value: Amount,
 }
 
-/// What to sign instead of approving the proxy.
+/// A message to sign instead of approving the proxy.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Permit2 {
-    /// Permit2.
+    /// Permit2's contract.
     pub contract: Eip55,
-    /// Allowances of Permit2 itself, once per token.
+    /// Approvals of Permit2, needed once per token.
     pub approvals: Vec<Approval>,
-    /// What the signature signs.
+    /// Hash of the message, which the signature signs.
     #[schema(value_type = String)]
     pub hash: braid_primitives::B256,
     /// Unix seconds.
     pub deadline: u64,
-    /// For `eth_signTypedData_v4`, as it stands.
+    /// The message for `eth_signTypedData_v4`, unchanged.
     #[schema(value_type = TypedData)]
     pub eip712: Value,
 }
 
-/// A message as `eth_signTypedData_v4` takes it; integers of more than 64 bits are decimal strings.
+/// A message for `eth_signTypedData_v4`; integers of more than 64 bits are decimal strings.
 #[derive(Clone, Debug, ToSchema)]
 #[allow(dead_code, reason = "documents what the execution crate writes")]
 pub struct TypedData {
@@ -342,7 +342,7 @@ pub struct TypedData {
     /// `PermitWitnessTransferFrom`, or with several inputs `PermitBatchWitnessTransferFrom`.
     #[schema(rename = "primaryType")]
     primary_type: String,
-    /// What is signed, by the fields of the primary type.
+    /// The values of the primary type's fields.
     message: BTreeMap<String, Value>,
 }
 
@@ -356,7 +356,7 @@ pub struct TypedField {
     r#type: String,
 }
 
-/// Who verifies a signature.
+/// The contract that verifies the signature.
 #[derive(Clone, Debug, ToSchema)]
 #[allow(dead_code, reason = "documents what the execution crate writes")]
 pub struct TypedDomain {
@@ -370,101 +370,101 @@ pub struct TypedDomain {
     verifying_contract: Eip55,
 }
 
-/// What the taker lacks, and names that are not known.
+/// Balances and allowances that the taker lacks, and unknown protocol names.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Issues {
-    /// Inputs that the taker does not hold.
+    /// Inputs of which the taker holds too little.
     pub balance: Vec<BalanceIssue>,
-    /// Inputs that the proxy may not take yet.
+    /// Inputs that the spender may not take yet.
     pub allowance: Vec<AllowanceIssue>,
     /// Names in the request that no protocol has.
     pub unknown_protocols: Vec<String>,
 }
 
-/// An input that the taker does not hold.
+/// An input of which the taker holds too little.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct BalanceIssue {
     /// Token.
     pub token: Eip55,
-    /// What the taker holds.
+    /// Balance of the taker.
     pub actual: Amount,
-    /// What the quote takes.
+    /// Amount that the quote takes.
     pub expected: Amount,
 }
 
-/// An input that the proxy may not take yet.
+/// An input that the spender may not take yet.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct AllowanceIssue {
     /// Token.
     pub token: Eip55,
-    /// Who takes it.
+    /// Account that may take it.
     pub spender: Eip55,
-    /// What it may take.
+    /// Allowance of the spender.
     pub actual: Amount,
-    /// What the quote takes.
+    /// Amount that the quote takes.
     pub expected: Amount,
 }
 
-/// How close to the best the route is.
+/// Upper bound of the value of any route, and the gap to this one.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Certificate {
-    /// No route over the covered pools could have been worth more.
+    /// Upper bound of the value of any route over the covered pools, in wei.
     pub upper_bound_value_wei: Amount,
-    /// What the route is worth, net of gas.
+    /// Value of this route, net of gas, in wei.
     pub achieved_value_wei: Amount,
-    /// The distance, in basis points of the gross value.
+    /// Gap between the two, in basis points of the gross value.
     pub gap_bps: f64,
-    /// Pools that the bound covers.
+    /// Number of pools that the bound covers.
     pub pools_covered: u32,
-    /// What the bound does not cover.
+    /// Pools and paths that the bound does not cover.
     pub excluded: Excluded,
-    /// Only where the output is exact: no route over the covered pools buys it for less of the input, unless its gas costs more than it saves.
-    /// Then `gap_bps` is the distance of `exact_output.needed_input` from this, and an input that is not sold counts as value.
+    /// Lower bound of the input for an exact output, `null` otherwise: no route over the covered pools buys it for less, unless its gas costs
+    /// more than it saves. `gap_bps` is then the gap between this and `exact_output.needed_input`, and input that is not sold counts as value.
     pub least_input: Option<Amount>,
 }
 
-/// What a bound leaves out, by reason: routes through such pools, and longer ones, might be worth more.
+/// Pools and paths that a bound does not cover: routes through them might be worth more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Excluded {
-    /// Known pools that no quote uses, as in `/ready`.
+    /// Number of known pools that no quote uses, as in `/ready`.
     pub quarantined: usize,
-    /// Pools that the request leaves out.
+    /// Number of pools that the request excludes.
     pub filtered: u32,
-    /// Chains of more steps than this.
+    /// Longest covered path, in steps.
     pub max_hops: u8,
 }
 
-/// What a simulation saw.
+/// Result of a simulation.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Simulation {
-    /// How it ended.
+    /// Status.
     pub status: SimulationStatus,
-    /// The block whose state it ran on.
+    /// Block on whose state it ran.
     pub block_number: Option<u64>,
-    /// Units.
+    /// Gas units.
     pub gas_used: Option<u64>,
-    /// What arrived at the recipient of each output.
+    /// Amount of each output that arrived at the recipient.
     pub outputs: Vec<SimulatedOutput>,
-    /// What was missing and added; nothing in a build.
+    /// State that was missing and added; empty for a build.
     #[schema(value_type = Vec<Override>)]
     pub overrides: Vec<&'static str>,
-    /// Why it must not be sent.
+    /// Reason for which the transaction must not be sent; `null` on success.
     pub revert: Option<Revert>,
 }
 
-/// How a simulation ended.
+/// Status of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SimulationStatus {
-    /// The transaction went through.
+    /// The transaction succeeded.
     Success,
-    /// The transaction reverted, or paid less than the minimum, or met no proxy.
+    /// The transaction reverted, or less than the minimum arrived, or the proxy is not deployed.
     Reverted,
     /// There was no simulation.
     Unavailable,
 }
 
-/// What an output paid in a simulation.
+/// Amount of an output that arrived in a simulation.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SimulatedOutput {
     /// Token.
@@ -473,24 +473,24 @@ pub struct SimulatedOutput {
     pub amount: Amount,
 }
 
-/// Why a simulated transaction must not be sent.
+/// Reason for which a simulated transaction must not be sent.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Revert {
-    /// First four bytes of the revert data; `null` where it did not revert by itself.
+    /// First four bytes of the revert data; `null` if the transaction did not revert.
     pub selector: Option<String>,
     /// Name of the error.
     pub name: Option<String>,
-    /// In words.
+    /// Text for a person.
     pub message: String,
-    /// The step of `path` that failed; `null` where none did, as in the payment of the outputs.
+    /// Id of the step of `path` that failed; `null` if the failure is outside the steps, as in the payment of the outputs.
     pub step: Option<String>,
 }
 
-/// What a caller should know.
+/// A warning to the caller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Warning {
     /// Stable code.
     pub code: &'static str,
-    /// In words.
+    /// Text for a person.
     pub message: String,
 }

@@ -1,4 +1,4 @@
-//! How integers and addresses are written.
+//! Writes integers and addresses in the formats of the API.
 
 use braid_primitives::{Address, PoolKey, U256};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,7 +14,7 @@ pub struct Amount(pub U256);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Eip55(pub Address);
 
-/// A pool: its contract's address with the EIP-55 checksum and, where the contract holds many pools, a slash and the pool's id.
+/// A pool: its contract's address with the EIP-55 checksum and, if the contract holds many pools, a slash and the pool's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PoolName(pub PoolKey);
 
@@ -48,7 +48,7 @@ impl Serialize for Quantity {
     }
 }
 
-/// Describes a string of a pattern.
+/// Describes a string with a pattern.
 fn text(pattern: &str, description: &str, example: &str) -> RefOr<Schema> {
     let object = ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern));
     object.description(Some(description)).examples([example]).into()
@@ -105,23 +105,14 @@ mod tests {
 
     #[test]
     fn each_kind_has_its_own_form() {
-        let json = |value: &dyn erased::Json| value.json();
+        fn json(value: &impl Serialize) -> String {
+            serde_json::to_string(value).unwrap()
+        }
         assert_eq!(json(&Amount(U256::MAX)), format!("\"{}\"", U256::MAX));
         assert_eq!(json(&Eip55(WETH)), "\"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2\"");
         let pool = PoolName(PoolKey::with_id(WETH, B256::with_last_byte(0xab)));
         assert_eq!(json(&pool), format!("\"{}/0x{}ab\"", WETH.to_checksum(None), "00".repeat(31)));
         assert_eq!(json(&Quantity(U256::ZERO)), "\"0x0\"");
         assert_eq!(json(&Quantity::from(560_000)), "\"0x88b80\"");
-    }
-
-    mod erased {
-        pub(super) trait Json {
-            fn json(&self) -> String;
-        }
-        impl<T: serde::Serialize> Json for T {
-            fn json(&self) -> String {
-                serde_json::to_string(self).unwrap()
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Strings that are one of a few words: how the document describes them.
+//! Schemas of strings that are one of a few words.
 
 use braid_primitives::GasTier;
 use utoipa::openapi::RefOr;
@@ -7,7 +7,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::problem::Code;
 
-/// Declares schemas of strings: the name in the document, what they are, and the words.
+/// Declares schemas of strings: documentation, name in the OpenAPI document, and words.
 macro_rules! words {
     ($($(#[doc = $doc:literal])+ $type:ident as $name:literal: $words:expr;)+) => {$(
         $(#[doc = $doc])+
@@ -31,13 +31,13 @@ macro_rules! words {
 }
 
 words! {
-    /// How eager the sender is to be included.
+    /// Priority of inclusion, which decides the gas price.
     Tier as "GasTier": GasTier::ALL.map(GasTier::name);
 
-    /// How the proxy gets the inputs.
+    /// Way in which the proxy gets the inputs.
     Authorization as "Authorization": ["allowance", "permit2", "native"];
 
-    /// What was missing and added for a simulation: the taker's balance or allowance, the proxy's code.
+    /// State that was missing and added for a simulation: the taker's balance or allowance, the proxy's code.
     Override as "Override": ["balance", "allowance", "code"];
 
     /// Stable code of a problem.

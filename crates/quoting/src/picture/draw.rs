@@ -10,20 +10,20 @@ use super::layout::{Layout, MARGIN, NODE, Part, Place, Ribbon, TOP, WIDTH};
 use super::text::{brief, clean, escaped, gap_bps, percent, short, steps, symbol};
 use super::view::{Quote, Step};
 
-/// Colours of families of products, in the order of the list of products: those of the explorer. Each has 3 to 1
+/// Colours of product families, in the order of the registry, as in the explorer. Each has a contrast of 3:1 or more
 /// against white.
 const COLOURS: [&str; 10] =
     ["#6b7280", "#c2257a", "#4f46e5", "#a1620a", "#15803d", "#475569", "#b91c1c", "#0369a1", "#1d4ed8", "#6d28d9"];
-/// The colour of a product that is not on the list.
+/// Colour of an unknown product.
 const OTHER: &str = "#57534e";
 
-/// Height of a line of the list of steps.
+/// Height of a line in the list of steps.
 const LINE: f64 = 19.0;
 
-/// About how wide a letter of a label is.
+/// Estimated width of a letter of a label.
 const LETTER: f64 = 7.0;
 
-/// Where the columns of the list begin.
+/// Left edges of the columns of the list of steps.
 const COLUMNS: [f64; 5] = [MARGIN, 62.0, 300.0, 560.0, 820.0];
 
 pub(super) fn draw(quote: &Quote, flow: &Flow, layout: &Layout) -> String {
@@ -36,7 +36,7 @@ pub(super) fn draw(quote: &Quote, flow: &Flow, layout: &Layout) -> String {
         debug_assert!(link.from != link.to);
         let _ = draw_ribbon(&mut svg, quote, step, ribbon);
     }
-    // above all ribbons, so that none covers a name
+    // drawn after all ribbons, so that none covers a label
     for (step, ribbon) in quote.path.steps.iter().zip(&layout.links) {
         let _ = draw_label(&mut svg, step, ribbon);
     }
@@ -54,7 +54,7 @@ fn product(step: &Step) -> Option<&'static Product> {
     Product::ALL.iter().find(|product| product.id() == step.protocol)
 }
 
-/// Returns a product's name; its id where the list has none.
+/// Returns a product's name; the id of an unknown product.
 fn name(step: &Step) -> String {
     product(step).map_or_else(|| clean(&step.protocol, 40), |product| product.name().to_owned())
 }
@@ -106,7 +106,7 @@ fn draw_ribbon(svg: &mut String, quote: &Quote, step: &Step, ribbon: &Ribbon) ->
     let given = amount_of(quote, &step.token_in, step.amount_in.0);
     let got = amount_of(quote, &step.token_out, step.amount_out.0);
     let (share, pool) = (percent(step.share_bps), clean(&step.pool, 120));
-    let told = escaped(&format!("{} {pool}: {share}, {given} → {got}", name(step)));
+    let tooltip = escaped(&format!("{} {pool}: {share}, {given} → {got}", name(step)));
     let curve = |[(x0, y0), (x1, y1)]: &Part| {
         let (y0, y1, bend) = (y0 + TOP, y1 + TOP, (x0 + x1) / 2.0);
         format!("{x0:.1},{y0:.1}C{bend:.1},{y0:.1} {bend:.1},{y1:.1} {x1:.1},{y1:.1}")
@@ -114,13 +114,13 @@ fn draw_ribbon(svg: &mut String, quote: &Quote, step: &Step, ribbon: &Ribbon) ->
     let path = ribbon.parts.iter().map(curve).collect::<Vec<_>>().join("L");
     writeln!(
         svg,
-        "<path d=\"M{path}\" fill=\"none\" stroke=\"{}\" stroke-opacity=\"0.6\" stroke-width=\"{:.1}\"><title>{told}</title></path>",
+        "<path d=\"M{path}\" fill=\"none\" stroke=\"{}\" stroke-opacity=\"0.6\" stroke-width=\"{:.1}\"><title>{tooltip}</title></path>",
         colour(step),
         (ribbon.width - 1.0).max(1.2)
     )
 }
 
-/// Names a ribbon where it leaves its token, if there is room.
+/// Labels a ribbon at its start, if there is room.
 fn draw_label(svg: &mut String, step: &Step, ribbon: &Ribbon) -> std::fmt::Result {
     let Some([(x0, y0), (x1, _)]) = ribbon.parts.first() else { return Ok(()) };
     let (share, name) = (percent(step.share_bps), name(step));

@@ -1,4 +1,4 @@
-//! The route as a graph without circles: tokens are nodes, steps are links, and each has a width.
+//! The route as an acyclic graph: tokens are nodes, steps are links, and each has a width.
 
 use braid_primitives::U256;
 
@@ -9,9 +9,9 @@ use super::view::{Output, Quote};
 pub(super) struct Node {
     /// The token's address.
     pub token: String,
-    /// What passes through, as a part of the outputs' value: 0 to 1.
+    /// Value that passes through, as a share of the outputs' value: 0 to 1.
     pub value: f64,
-    /// Whether the route begins or ends here.
+    /// True if the route begins or ends here.
     pub is_end: bool,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Node {
 pub(super) struct Link {
     pub from: usize,
     pub to: usize,
-    /// As a node's.
+    /// Value that passes through, as for a node.
     pub value: f64,
 }
 
@@ -37,7 +37,7 @@ impl Flow {
         for step in &quote.path.steps {
             let from = flow.latest(&step.token_in);
             let to = flow.latest(&step.token_out);
-            // a token that the route comes back to gets a node for each visit, so that no link leads back
+            // a token to which the route returns gets a node for each visit, so that the graph stays acyclic
             let to = if flow.leads(to, from) { flow.add(&step.token_out) } else { to };
             flow.links.push(Link { from, to, value: 0.0 });
         }
@@ -55,7 +55,7 @@ impl Flow {
         self.nodes.iter().rposition(|node| node.token == token).unwrap_or_else(|| self.add(token))
     }
 
-    /// Returns whether one node leads to another.
+    /// Returns whether a path leads from one node to another.
     fn leads(&self, from: usize, to: usize) -> bool {
         let mut reached = vec![false; self.nodes.len()];
         let mut open = vec![from];
@@ -70,7 +70,7 @@ impl Flow {
         false
     }
 
-    /// Nodes so that each comes after those that lead to it.
+    /// Returns the nodes in topological order.
     pub(super) fn ordered(&self) -> Vec<usize> {
         let mut missing = vec![0usize; self.nodes.len()];
         for link in &self.links {
@@ -90,7 +90,7 @@ impl Flow {
         order
     }
 
-    /// Finds values from the outputs back: what a node passes on is divided among what came in.
+    /// Computes values from the outputs backwards: divides a node's value among its incoming links by amount.
     fn weigh(&mut self, quote: &Quote) {
         let outputs = shares(&quote.estimated_outputs);
         let amounts: Vec<U256> = quote.path.steps.iter().map(|step| step.amount_out.0).collect();
@@ -105,7 +105,7 @@ impl Flow {
             self.nodes[node].value = value;
             self.nodes[node].is_end = output.is_some() || brought.is_some();
             let arriving = self.links.iter().zip(&amounts).filter(|(link, _)| link.to == node);
-            // what the taker brings joins what steps make of the same token
+            // the taker's input is a part of the token's amount, beside the outputs of steps
             let own = brought.map_or(0.0, |input| f64::from(input.expected_amount.0));
             let whole = own + arriving.map(|(_, amount)| f64::from(*amount)).sum::<f64>();
             for (link, amount) in self.links.iter_mut().zip(&amounts).filter(|(link, _)| link.to == node) {
@@ -115,7 +115,7 @@ impl Flow {
     }
 }
 
-/// Returns what part of the outputs' value each is.
+/// Returns each output's share of the outputs' value.
 fn shares(outputs: &[Output]) -> Vec<(&str, f64)> {
     let values: Vec<f64> = outputs.iter().map(|output| output.value().max(0.0)).collect();
     let whole: f64 = values.iter().sum();

@@ -1,21 +1,21 @@
-//! Where nodes and links stand, in pixels. Only sums, products and quotients, so that every machine places them alike.
+//! Places nodes and links, in pixels. Uses only sums, products and quotients, which are the same on every machine.
 
 use super::flow::{Flow, Link, Node};
 
 /// Width of the picture.
 pub(super) const WIDTH: f64 = 960.0;
-/// Left and right of the nodes.
+/// Margin left and right of the nodes.
 pub(super) const MARGIN: f64 = 24.0;
 /// Width of a node.
 pub(super) const NODE: f64 = 14.0;
-/// Above the nodes: title and subtitle.
+/// Space above the nodes, for title and subtitle.
 pub(super) const TOP: f64 = 84.0;
-/// Between nodes of one layer, with room for a name.
+/// Gap between nodes of a layer, with room for a name.
 const GAP: f64 = 28.0;
-/// Times that nodes are moved towards what they are linked to.
+/// Rounds in which nodes move towards their neighbours.
 const ROUNDS: usize = 12;
 
-/// A node's upper left corner and its height.
+/// A node's upper left corner, and its height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place {
     pub layer: usize,
@@ -24,29 +24,29 @@ pub(super) struct Place {
     pub height: f64,
 }
 
-/// A link's middle where it leaves a layer and where it comes to the next, layer by layer, and its width.
+/// A link's centre line, layer by layer, and its width.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ribbon {
     pub parts: Vec<Part>,
     pub width: f64,
 }
 
-/// Both ends of a part of a ribbon.
+/// Start and end of a ribbon's part between two layers.
 pub(super) type Part = [(f64, f64); 2];
 
-/// A picture's places.
+/// The layout of a picture.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     pub nodes: Vec<Place>,
     pub links: Vec<Ribbon>,
-    /// Height of the part that has the nodes.
+    /// Height of the area with the nodes.
     pub height: f64,
 }
 
 impl Layout {
     pub(super) fn of(flow: &Flow) -> Self {
         let (count, links) = (flow.nodes.len(), flow.links.len());
-        let (flow, layers, owners) = &threaded(flow);
+        let (flow, layers, owners) = &split_links(flow);
         let last = layers.iter().copied().max().unwrap_or(0);
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); last + 1];
         for (node, layer) in layers.iter().enumerate() {
@@ -76,7 +76,7 @@ impl Layout {
             let forwards = round % 2 == 0;
             let order: Vec<usize> = if forwards { (0..=last).collect() } else { (0..=last).rev().collect() };
             for layer in order {
-                draw_near(flow, &mut members[layer], &mut nodes, forwards);
+                align(flow, &mut members[layer], &mut nodes, forwards);
                 stack(&members[layer], &mut nodes, height);
             }
         }
@@ -90,34 +90,34 @@ impl Layout {
     }
 }
 
-/// Splits links at each layer that they pass, so that they are drawn beside what is there. Gives the nodes' layers, and
-/// which link a part is of.
-fn threaded(flow: &Flow) -> (Flow, Vec<usize>, Vec<usize>) {
+/// Splits links at each layer that they cross, so that they pass beside its nodes. Returns also the nodes' layers, and
+/// the link that each part belongs to.
+fn split_links(flow: &Flow) -> (Flow, Vec<usize>, Vec<usize>) {
     let mut layers = layers(flow);
-    let (mut threaded, mut owners) = (Flow { nodes: flow.nodes.clone(), links: Vec::new() }, Vec::new());
+    let (mut split, mut owners) = (Flow { nodes: flow.nodes.clone(), links: Vec::new() }, Vec::new());
     for (owner, Link { from, to, value }) in flow.links.iter().copied().enumerate() {
         let mut at = from;
         for layer in layers[from] + 1..layers[to] {
-            threaded.nodes.push(Node { token: String::new(), value, is_end: false });
+            split.nodes.push(Node { token: String::new(), value, is_end: false });
             layers.push(layer);
-            let passed = threaded.nodes.len() - 1;
-            threaded.links.push(Link { from: at, to: passed, value });
+            let passed = split.nodes.len() - 1;
+            split.links.push(Link { from: at, to: passed, value });
             owners.push(owner);
             at = passed;
         }
-        threaded.links.push(Link { from: at, to, value });
+        split.links.push(Link { from: at, to, value });
         owners.push(owner);
     }
-    (threaded, layers, owners)
+    (split, layers, owners)
 }
 
-/// Returns how many links meet at a node's busier side.
+/// Returns the larger of the numbers of links that leave and that enter a node.
 fn links_at(flow: &Flow, node: usize) -> usize {
     let leaving = flow.links.iter().filter(|link| link.from == node).count();
     leaving.max(flow.links.iter().filter(|link| link.to == node).count())
 }
 
-/// Returns the layer of each node: as far from the start as its longest path; those that lead nowhere stand at the end.
+/// Returns the layer of each node: the length of the longest path to it; nodes without a link out are in the last layer.
 fn layers(flow: &Flow) -> Vec<usize> {
     let mut layers = vec![0; flow.nodes.len()];
     for node in flow.ordered() {
@@ -138,8 +138,8 @@ fn middle(place: &Place) -> f64 {
     place.y + place.height / 2.0
 }
 
-/// Moves a layer's nodes to where their links come from, or go to, and orders them so.
-fn draw_near(flow: &Flow, layer: &mut [usize], nodes: &mut [Place], forwards: bool) {
+/// Moves a layer's nodes to the weighted middle of their neighbours on one side, and sorts them by height.
+fn align(flow: &Flow, layer: &mut [usize], nodes: &mut [Place], forwards: bool) {
     for node in layer.iter().copied() {
         let neighbours = flow.links.iter().filter_map(|link| {
             let (own, other) = if forwards { (link.to, link.from) } else { (link.from, link.to) };
@@ -150,11 +150,11 @@ fn draw_near(flow: &Flow, layer: &mut [usize], nodes: &mut [Place], forwards: bo
             nodes[node].y = sum / weight - nodes[node].height / 2.0;
         }
     }
-    // stable: nodes at one height keep their order
+    // a stable sort: nodes at the same height keep their order
     layer.sort_by(|a, b| middle(&nodes[*a]).total_cmp(&middle(&nodes[*b])));
 }
 
-/// Keeps a layer's nodes apart and inside, in their order.
+/// Moves a layer's nodes apart and inside the picture, in their order.
 fn stack(layer: &[usize], nodes: &mut [Place], height: f64) {
     let mut free = 0.0f64;
     for node in layer.iter().copied() {
@@ -168,7 +168,7 @@ fn stack(layer: &[usize], nodes: &mut [Place], height: f64) {
     }
 }
 
-/// Puts links side by side at both of their ends, so that they cross as little as may be.
+/// Places links side by side at both ends, in the order of their other ends, so that few cross.
 fn parts(flow: &Flow, nodes: &[Place], scale: f64) -> Vec<Part> {
     let ends = |link: &Link| [(nodes[link.from].x + NODE, 0.0), (nodes[link.to].x, 0.0)];
     let mut parts: Vec<Part> = flow.links.iter().map(ends).collect();

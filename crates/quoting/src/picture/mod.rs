@@ -1,7 +1,6 @@
-//! The route of a quote as a picture that is readable on its own, where no script runs: SVG, made from the answer
-//! alone.
+//! Draws a quote's route as an SVG, from the answer alone, without scripts.
 //!
-//! The same answer gives the same bytes. Names that a token's maker chose are cleaned and escaped.
+//! The same answer gives the same bytes. Token names, which anyone can choose, are cleaned and escaped.
 
 mod draw;
 mod flow;

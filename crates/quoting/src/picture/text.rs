@@ -1,20 +1,20 @@
-//! Text that strangers wrote, made safe for a line of SVG; amounts for a glance.
+//! Makes untrusted text safe for SVG, and writes short amounts.
 
 use braid_primitives::U256;
 
 /// Most characters of a token's symbol.
-const SYMBOL: usize = 12;
+const MAX_SYMBOL_CHARS: usize = 12;
 
-/// Most accents on one letter.
-const ACCENTS: usize = 2;
+/// Most combining marks on one letter.
+const MAX_ACCENTS: usize = 2;
 
-/// Returns whether a character is drawn where it stands: no control, no mark of direction, no filler, nothing that XML
-/// forbids.
-fn is_seen(c: char) -> bool {
-    let unseen = matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+/// Returns whether a character is visible and in place: no control, no mark of direction, no filler, no character that
+/// XML forbids.
+fn is_visible(c: char) -> bool {
+    let hidden = matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
         | '\u{fff0}'..='\u{fffb}' | '\u{fffe}'..='\u{ffff}' | '\u{e000}'..='\u{f8ff}' | '\u{e0000}'..='\u{10ffff}');
-    !c.is_control() && !unseen
+    !c.is_control() && !hidden
 }
 
 fn is_accent(c: char) -> bool {
@@ -22,34 +22,33 @@ fn is_accent(c: char) -> bool {
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// Cuts any text to one short line, not yet escaped: no controls, no marks of direction, no stacks of accents, at most
-/// so many characters.
-pub fn clean(text: &str, most: usize) -> String {
+/// Cuts a text to one line of at most `max_chars` characters, without controls, marks of direction and stacked accents.
+/// Does not escape it.
+pub fn clean(text: &str, max_chars: usize) -> String {
     let mut accents = 0;
     let mut line = String::new();
-    // a text of any length costs no more than a long one
-    // white space first: the end of a line is a control too, and what it parts stays apart
-    for c in text.chars().take(1_024).filter(|c| c.is_whitespace() || is_seen(*c)) {
+    // bound the work for long texts; keep white space, also line ends, which are controls, to keep words apart
+    for c in text.chars().take(1_024).filter(|c| c.is_whitespace() || is_visible(*c)) {
         accents = if is_accent(c) { accents + 1 } else { 0 };
         let is_second_space = c.is_whitespace() && (line.is_empty() || line.ends_with(' '));
-        if accents <= ACCENTS && !is_second_space {
+        if accents <= MAX_ACCENTS && !is_second_space {
             line.push(if c.is_whitespace() { ' ' } else { c });
         }
     }
     let line = line.trim_end();
-    if line.chars().count() <= most {
+    if line.chars().count() <= max_chars {
         return line.to_owned();
     }
-    line.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    line.chars().take(max_chars.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Returns a token's symbol, or the ends of its address where it has none that can be seen.
+/// Returns a token's symbol, or its shortened address if the symbol has no visible character.
 pub(super) fn symbol(symbol: &str, address: &str) -> String {
-    let line = clean(symbol, SYMBOL);
+    let line = clean(symbol, MAX_SYMBOL_CHARS);
     if line.is_empty() { short(address) } else { line }
 }
 
-/// Returns the ends of an address.
+/// Shortens an address to its first six and last four characters.
 pub(super) fn short(address: &str) -> String {
     let letters: Vec<char> = address.chars().collect();
     match letters.len() {
@@ -58,7 +57,7 @@ pub(super) fn short(address: &str) -> String {
     }
 }
 
-/// Text as it may stand in XML, between tags and in quotes.
+/// Escapes a text for XML, between tags and in attributes.
 pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -74,7 +73,7 @@ pub(super) fn escaped(text: &str) -> String {
     safe
 }
 
-/// Writes six significant digits of an amount, cut and never rounded up; thousands are grouped.
+/// Writes an amount in whole tokens with at most six significant digits, rounded down, with grouped thousands.
 pub(super) fn brief(amount: U256, decimals: u8) -> String {
     const DIGITS: usize = 6;
     let decimals = usize::from(decimals);
@@ -98,19 +97,19 @@ pub(super) fn brief(amount: U256, decimals: u8) -> String {
     if part.is_empty() { text } else { format!("{text}.{part}") }
 }
 
-/// Basis points as per cent.
+/// Writes basis points as per cent.
 pub(super) fn percent(bps: u64) -> String {
     let text = format!("{}.{:02}", bps / 100, bps % 100);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Writes the gap of a certificate in basis points, to a thousandth and never smaller than it is.
+/// Writes a certificate's gap in basis points, rounded up to a thousandth.
 pub fn gap_bps(bps: f64) -> String {
     let shown = (bps * 1_000.0).ceil() / 1_000.0;
     format!("{shown:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Writes how many steps there are.
+/// Writes a number of steps.
 pub fn steps(count: usize) -> String {
     format!("{count} {}", if count == 1 { "step" } else { "steps" })
 }

@@ -1,4 +1,4 @@
-//! What the picture shows of an answer.
+//! The fields of an answer that the picture shows.
 
 use braid_primitives::U256;
 use serde::Deserialize;
@@ -76,7 +76,7 @@ impl Quote {
 }
 
 impl Output {
-    /// Worth in the unit of the reference prices; of the only output, the amount itself serves.
+    /// Returns the output's value at its reference price; without a price, its amount in whole tokens.
     pub(super) fn value(&self) -> f64 {
         let price = self.reference_price.as_ref().and_then(|price| price.value.parse().ok()).unwrap_or(1.0);
         let scale = U256::from(10u8).checked_pow(U256::from(self.decimals)).map_or(f64::MAX, f64::from);

@@ -1,17 +1,17 @@
-//! Every problem that the service can answer with.
+//! The codes of problems.
 
-/// What a code means to a client.
+/// A code's meaning to a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Meaning {
     /// The code as clients read it.
     pub name: &'static str,
     /// One line for a person.
     pub title: &'static str,
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     pub retryable: bool,
 }
 
-/// Declares the codes: name, title, and whether to retry.
+/// Declares the codes: name, title, retryable.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $code:ident = $name:literal, $title:literal, $retryable:literal;)+) => {
         /// A problem's stable code.
@@ -25,7 +25,7 @@ macro_rules! codes {
             /// Every code.
             pub const ALL: &'static [Self] = &[$(Self::$code),+];
 
-            /// Returns what the code means to a client.
+            /// Returns the code's meaning to a client.
             pub const fn meaning(self) -> Meaning {
                 match self {
                     $(Self::$code => Meaning { name: $name, title: $title, retryable: $retryable },)+
@@ -40,7 +40,7 @@ codes! {
     MalformedRequest = "MALFORMED_REQUEST", "The request is not HTTP/1.1", false;
     /// The body is not JSON.
     MalformedJson = "MALFORMED_JSON", "The body is not JSON", false;
-    /// `X-API-Key` is absent where it is needed.
+    /// The call needs an API key and has none.
     ApiKeyMissing = "API_KEY_MISSING", "An API key is needed", false;
     /// `X-API-Key` is unknown or revoked.
     ApiKeyInvalid = "API_KEY_INVALID", "The API key is not valid", false;
@@ -50,13 +50,13 @@ codes! {
     QuoteNotFound = "QUOTE_NOT_FOUND", "No such quote", false;
     /// The path exists, the method does not.
     MethodNotAllowed = "METHOD_NOT_ALLOWED", "Method not allowed", false;
-    /// The newest market no longer reaches the quote's minimum.
+    /// The newest market no longer keeps the quote's minimum or maximum.
     QuoteStale = "QUOTE_STALE", "The market has moved past the quote's minimum", false;
     /// The request did not come in time.
     RequestTimeout = "REQUEST_TIMEOUT", "The request did not come in time", true;
-    /// The quote's time is over.
+    /// The quote's lifetime is over.
     QuoteExpired = "QUOTE_EXPIRED", "The quote has expired", false;
-    /// What the quote was made of is not in memory.
+    /// The inputs of the quote are not in memory.
     ReceiptUnavailable = "RECEIPT_UNAVAILABLE", "The receipt is not available", false;
     /// The body is larger than the service reads.
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", "The body is too large", false;
@@ -66,7 +66,7 @@ codes! {
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", "The body must be application/json", false;
     /// One or more fields are wrong.
     ValidationFailed = "VALIDATION_FAILED", "Request validation failed", false;
-    /// No allowed chain of pools leads to an output.
+    /// No path through allowed pools leads to an output.
     NoRouteFound = "NO_ROUTE_FOUND", "No route was found", false;
     /// There are pools, but they cannot take the amount.
     InsufficientLiquidity = "INSUFFICIENT_LIQUIDITY", "The market cannot take the amount", false;
@@ -92,19 +92,19 @@ codes! {
     NotReady = "NOT_READY", "The market is not ready yet", true;
     /// The market is too old to quote on.
     MarketStale = "MARKET_STALE", "The market is too old", true;
-    /// More work waits than the service accepts.
+    /// The service is at its limit of work, connections or memory.
     Overloaded = "OVERLOADED", "The service is at its limit", true;
     /// The answer took too long.
     DeadlineExceeded = "DEADLINE_EXCEEDED", "The answer took too long", true;
 }
 
 impl Code {
-    /// Returns whether the service cannot answer now and soon may.
+    /// Returns whether the service cannot answer now and may soon.
     pub const fn is_unavailable(self) -> bool {
         matches!(self, Self::NotReady | Self::MarketStale | Self::Overloaded)
     }
 
-    /// Returns the URN that names the kind of problem.
+    /// Returns the URN of the kind of problem.
     pub fn urn(self) -> String {
         format!("urn:braid:problem:{}", self.meaning().name.to_ascii_lowercase().replace('_', "-"))
     }

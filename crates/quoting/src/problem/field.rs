@@ -1,4 +1,4 @@
-//! What can be wrong with a field.
+//! Errors of fields.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use utoipa::ToSchema;
 
 use super::Code;
 
-/// A wrong field: where it is, what is wrong, in a code and in words.
+/// A wrong field: its pointer, a code, and an explanation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FieldError {
     /// JSON pointer (RFC 6901) into the request.
     pub pointer: String,
     /// Stable code.
     pub code: FieldCode,
-    /// What is wrong, with what was got and what was expected.
+    /// Explanation, with the received and the expected value.
     pub detail: String,
 }
 
@@ -40,7 +40,7 @@ pub enum FieldCode {
     Required,
     /// The value is of another JSON type.
     InvalidType,
-    /// The contract has no such field.
+    /// There is no such field.
     UnknownField,
     /// The object names the field twice.
     DuplicateField,
@@ -68,7 +68,7 @@ pub enum FieldCode {
     ValueUnknown,
     /// An exact output is asked for beside other outputs, or for several inputs.
     ExactOutputUnsupported,
-    /// The field contradicts an exact output, from which the input's amount follows, and whose share is all.
+    /// The field contradicts an exact output, whose input has no amount and which has no share.
     AmountConflict,
     /// Not a UUID.
     QuoteIdInvalid,
@@ -76,7 +76,7 @@ pub enum FieldCode {
     HexInvalid,
     /// The market has no such token.
     TokenNotFound,
-    /// The token does not move as amounts say.
+    /// The token's transfers do not move the exact amount, or are unverified.
     TokenUnsupported,
     /// The partner fee is above the cap.
     PartnerFeeExceedsCap,
@@ -91,7 +91,7 @@ pub enum FieldCode {
 }
 
 impl FieldCode {
-    /// Returns the problem that this mistake is, if it has a code of its own.
+    /// Returns the problem's code for this mistake, if it has one of its own.
     pub const fn problem(self) -> Option<Code> {
         match self {
             Self::TokenNotFound => Some(Code::TokenNotFound),

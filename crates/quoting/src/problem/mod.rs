@@ -1,4 +1,4 @@
-//! Problems: what went wrong, with a stable code and every wrong field.
+//! Problems: errors for clients, with a stable code and every wrong field.
 
 mod code;
 mod field;
@@ -9,16 +9,16 @@ pub use field::{FieldCode, FieldError};
 use braid_simulation::WorkError;
 use braid_store::StoreError;
 
-/// A problem on its way to the client.
+/// An error for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What went wrong.
+    /// Stable code.
     pub code: Code,
     /// One sentence for a person. Never holds a path of this machine, an upstream URL or a backtrace.
     pub detail: String,
     /// Every wrong field.
     pub errors: Vec<FieldError>,
-    /// Seconds after which to try again, where the service knows.
+    /// Seconds after which to retry, if known.
     pub retry_after_s: Option<u64>,
 }
 
@@ -29,15 +29,15 @@ impl Problem {
         Self { code, detail: detail.into(), errors: Vec::new(), retry_after_s }
     }
 
-    /// Makes the problem of a fault of the service: the cause goes to the log, not to the client.
+    /// Returns the problem of a fault of the service. Logs the cause, which the client does not see.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         tracing::error!(%cause, "internal error");
-        Self::new(Code::Internal, "the service failed; the request id names this failure in its log")
+        Self::new(Code::Internal, "the service failed: report the request_id, under which its log has the cause")
     }
 
-    /// Returns the problem of an id that no quote has.
+    /// Returns the problem of an unknown quote id.
     pub fn no_such_quote() -> Self {
-        Self::new(Code::QuoteNotFound, "no quote has this id")
+        Self::new(Code::QuoteNotFound, "no quote has this id: ask for a new quote")
     }
 
     /// Returns a problem with one field.
@@ -46,8 +46,7 @@ impl Problem {
         Self { errors: vec![error], ..Self::new(code, detail) }
     }
 
-    /// Returns the problem of one or more wrong fields. Where all of them say the same thing that has a code of its own, that is
-    /// the problem's code.
+    /// Returns the problem of one or more wrong fields. If all of them map to one code of their own, it is the problem's code.
     pub fn invalid(errors: Vec<FieldError>) -> Self {
         let own = errors.first().and_then(|error| error.code.problem());
         let code = own.filter(|code| errors.iter().all(|error| error.code.problem() == Some(*code)));
@@ -58,7 +57,12 @@ impl Problem {
         Self { errors, ..Self::new(code.unwrap_or(Code::ValidationFailed), detail) }
     }
 
-    /// Sets the seconds after which to try again.
+    /// Returns whether the same request may succeed later: by its code, or because a time to retry is known.
+    pub fn is_retryable(&self) -> bool {
+        self.code.meaning().retryable || self.retry_after_s.is_some()
+    }
+
+    /// Sets the seconds after which to retry.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after_s = Some(seconds);
@@ -70,14 +74,14 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Backlog { .. } => {
-                let detail = "the service's disk does not take quotes, and the memory for those that wait is full";
+                let detail = "the service's disk is too slow and its queue of quotes is full: retry";
                 Self::new(Code::Overloaded, detail)
             }
-            // logged when it was found
+            // logged when it was detected
             StoreError::NoKeys(_) => Self::new(Code::Internal, "the service's API keys cannot be read"),
             StoreError::Unreadable { .. } => {
                 tracing::error!(%error, "a quote cannot be read");
-                Self::new(Code::Internal, "the service's disk cannot be read")
+                Self::new(Code::Internal, "the service's disk cannot be read: report the request_id")
             }
             other => Self::internal(other),
         }

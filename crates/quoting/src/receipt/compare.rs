@@ -1,4 +1,4 @@
-//! Canonical JSON, and where two documents differ.
+//! Writes canonical JSON, and compares documents.
 
 use braid_primitives::B256;
 use serde_json::Value;
@@ -9,7 +9,7 @@ pub(super) fn canonical(document: &Value) -> String {
     document.to_string()
 }
 
-/// Returns the digest of a receipt: of everything in it but the digest.
+/// Returns the digest of a receipt: SHA-256 of its canonical JSON without `digest`.
 pub(super) fn digest(document: &Value) -> B256 {
     let mut document = document.clone();
     if let Some(fields) = document.as_object_mut() {
@@ -18,16 +18,15 @@ pub(super) fn digest(document: &Value) -> B256 {
     B256::from(<[u8; 32]>::from(Sha256::digest(canonical(&document))))
 }
 
-/// Lists where a document differs from another one, as JSON pointers with both values. Keys in `ignored` are not looked
-/// at, wherever they stand.
-pub(super) fn differences(told: &Value, again: &Value, ignored: &[&str]) -> Vec<(String, String)> {
+/// Lists the differences of two documents, as JSON pointers with both values. Skips the keys in `ignored` at any depth.
+pub(super) fn differences(stated: &Value, recomputed: &Value, ignored: &[&str]) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    compare(told, again, ignored, "", &mut found);
+    compare(stated, recomputed, ignored, "", &mut found);
     found
 }
 
-fn compare(told: &Value, again: &Value, ignored: &[&str], at: &str, found: &mut Vec<(String, String)>) {
-    match (told, again) {
+fn compare(stated: &Value, recomputed: &Value, ignored: &[&str], at: &str, found: &mut Vec<(String, String)>) {
+    match (stated, recomputed) {
         (Value::Object(one), Value::Object(other)) => {
             let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
             for key in keys.into_iter().filter(|key| !ignored.contains(&key.as_str())) {
@@ -40,14 +39,14 @@ fn compare(told: &Value, again: &Value, ignored: &[&str], at: &str, found: &mut 
                 compare(one, other, ignored, &format!("{at}/{index}"), found);
             }
         }
-        (told, again) if told != again => {
-            found.push((at.to_owned(), format!("{}, recomputed {}", short(told), short(again))))
+        (stated, recomputed) if stated != recomputed => {
+            found.push((at.to_owned(), format!("{}, recomputed {}", short(stated), short(recomputed))))
         }
         _ => {}
     }
 }
 
-/// Writes a value on part of a line.
+/// Writes a value in at most 80 characters.
 fn short(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= 80 { text } else { text.chars().take(79).chain(['…']).collect() }

@@ -1,4 +1,4 @@
-//! The document: what is in a receipt, and writing one.
+//! The receipt's document, and writing one.
 
 use braid_market::Market;
 use braid_primitives::{Address, B256, Block, Bytes, PoolId, PoolKey, TokenId, U256};
@@ -11,7 +11,7 @@ use super::evidence::{Evidence, MeasuredGas};
 use crate::problem::Problem;
 use crate::stored::{Plan, StoredQuote};
 
-/// The form of receipts that is written, and the only one that is read.
+/// Format of receipts: the only one that is written and read.
 pub const FORMAT: &str = "braid-receipt/1";
 
 /// A receipt of best execution.
@@ -22,94 +22,100 @@ pub struct Receipt {
     pub format: String,
     /// SHA-256 of the receipt without this field, as JSON without spaces and with the keys of every object sorted.
     pub digest: B256,
-    /// Who made it.
-    pub braid: Made,
+    /// The version of Braid that made it.
+    pub braid: Version,
     /// The request, as the client sent it.
     pub request: Value,
     /// The block whose market was quoted on.
     pub block: Block,
-    /// What the service decided besides the request.
+    /// Settings of the service.
     pub settings: Settings,
-    /// What was quoted on.
+    /// The market that was quoted on.
     pub market: MarketPart,
-    /// What the transaction is made of: order, program, steps, terms of the Permit2 message.
+    /// The order, program, steps and terms of the Permit2 message.
     pub plan: Plan,
-    /// Gas, where a simulation measured it.
+    /// Gas that a simulation measured, if there was one.
     pub measured_gas: Option<MeasuredGas>,
-    /// The answer, word for word.
+    /// The answer, unchanged.
     pub quote: Value,
 }
 
 /// A version of Braid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Made {
-    /// Its number.
+pub struct Version {
+    /// Number of the release.
     pub version: String,
-    /// The commit that it was built from, where that is known.
+    /// Commit that it was built from, if known.
     pub commit: Option<String>,
 }
 
-impl Made {
-    /// This version.
-    pub fn here() -> Self {
+impl Version {
+    /// Returns the version of this build.
+    pub fn current() -> Self {
         Self { version: env!("CARGO_PKG_VERSION").into(), commit: option_env!("BRAID_COMMIT").map(Into::into) }
     }
 }
 
-/// What the service decided besides the request.
+/// Settings of the service that an answer depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How long quotes live that ask for no time of their own, in milliseconds.
+    /// Lifetime of a quote whose request sets no `ttl_s`, in milliseconds.
     pub ttl_ms: u64,
     /// Most steps in a route.
     pub max_steps: u16,
-    /// Whether the transfers of a route's tokens are verified first.
+    /// True if the transfers of a route's tokens are verified before the answer.
     pub verifies_transfers: bool,
-    /// Base fee of the next block.
+    /// Base fee of the next block, in wei per gas unit.
     pub next_base_fee_per_gas_wei: u64,
-    /// Tip of each tier, cheapest first.
+    /// Priority fee of each tier in wei per gas unit, cheapest first.
     pub priority_fee_per_gas_wei: [u64; 4],
 }
 
-/// What was quoted on.
+/// The market that was quoted on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MarketPart {
-    /// Names what the market held: `Market::digest`.
+    /// `Market::digest`: identifies the market's content.
     pub digest: B256,
-    /// Names the order in which it held it: `Market::order_digest`.
+    /// `Market::order_digest`: identifies the order of its pools.
     pub order: B256,
-    /// How many pools it held.
+    /// Number of its pools.
     pub pools: usize,
-    /// How many known pools the follower left out of it.
-    pub left_out: usize,
-    /// Pools of it that no quote was made of: in quarantine, or not verified.
+    /// Number of known pools that the follower excludes from it.
+    #[serde(rename = "left_out")]
+    pub excluded_by_follower: usize,
+    /// Pools of it that the service excludes: in quarantine, or unverified.
     pub excluded_pools: Vec<PoolKey>,
-    /// How many pools the answer counts as excluded by the service.
+    /// Number of pools that the answer counts as excluded by the service.
     pub excluded_count: u32,
-    /// Tokens that could not be verified for this quote, and why.
+    /// Unverified tokens, each with the reason.
     pub unchecked_tokens: Vec<(Address, String)>,
-    /// A market file of the pools that the route passes, and of those that its tokens depend on.
+    /// Market file of the route's pools, and of the pools on which its tokens' amounts depend.
     pub route_pools: Bytes,
 }
 
 impl Receipt {
-    /// Writes the receipt of a quote, as canonical JSON. `digest` and `order` name the evidence's market.
+    /// Writes the receipt of a quote as canonical JSON. `digest` and `order` are those of the evidence's market.
     ///
     /// # Errors
-    /// A fault of the service.
-    pub fn write(evidence: &Evidence, quote: &StoredQuote, digest: B256, order: B256) -> Result<String, Problem> {
-        let (market, aside) = (&evidence.head.market, &evidence.aside);
+    /// `INTERNAL` if a part cannot be written.
+    pub(super) fn write(
+        evidence: &Evidence,
+        quote: &StoredQuote,
+        digest: B256,
+        order: B256,
+    ) -> Result<String, Problem> {
+        let (market, exclusions) = (&evidence.head.market, &evidence.exclusions);
         let pools = (0..).map(PoolId).zip(market.pools());
         let receipt = Self {
             format: FORMAT.into(),
             digest: B256::ZERO,
-            braid: Made::here(),
+            braid: Version::current(),
             request: serde_json::from_slice(&evidence.request).map_err(Problem::internal)?,
             block: *market.block(),
             settings: Settings {
                 ttl_ms: evidence.limits.ttl_ms,
                 max_steps: evidence.limits.max_steps,
-                verifies_transfers: aside.verifies_transfers,
+                verifies_transfers: exclusions.verifies_transfers,
                 next_base_fee_per_gas_wei: evidence.head.fees.next_base_fee_per_gas_wei,
                 priority_fee_per_gas_wei: evidence.head.fees.priority_fee_per_gas_wei,
             },
@@ -117,13 +123,13 @@ impl Receipt {
                 digest,
                 order,
                 pools: market.pools().len(),
-                left_out: evidence.left_out,
+                excluded_by_follower: evidence.excluded_by_follower,
                 excluded_pools: pools
-                    .filter(|(id, pool)| !aside.filter.allows(*id, pool.product))
+                    .filter(|(id, pool)| !exclusions.filter.allows(*id, pool.product))
                     .map(|(_, pool)| pool.key)
                     .collect(),
-                excluded_count: aside.pools,
-                unchecked_tokens: aside.unchecked.clone(),
+                excluded_count: exclusions.pool_count,
+                unchecked_tokens: exclusions.unverified.clone(),
                 route_pools: route_pools(market, &quote.plan).to_bytes().map_err(Problem::internal)?.into(),
             },
             plan: quote.plan.clone(),
@@ -137,20 +143,20 @@ impl Receipt {
     }
 }
 
-/// Returns the pools that a plan's steps pass, those that are its tokens themselves, and those that say what its tokens' shares are worth: all that its
-/// amounts and its gas depend on.
+/// Returns the pools on which a plan's amounts and gas depend: those of its steps, those whose contract is one of its
+/// tokens, and those that convert shares of its tokens.
 fn route_pools(market: &Market, plan: &Plan) -> Market {
     let steps: Vec<PoolId> = plan.steps.iter().filter_map(|step| market.pool_id(step.pool)).collect();
     let mut pools = steps.clone();
     for token in steps.iter().filter_map(|id| market.pool(*id)).flat_map(|pool| pool.coins.iter().copied()) {
         pools.extend(market.tokens().get(token).and_then(|token| market.pool_id(token.address)));
-        let keeps_shares = |id: &&PoolId| market.pool(**id).is_some_and(|pool| keeps_shares(pool, token));
-        pools.extend(market.pools_of(token).iter().filter(keeps_shares));
+        let converts_shares = |id: &&PoolId| market.pool(**id).is_some_and(|pool| converts_shares(pool, token));
+        pools.extend(market.pools_of(token).iter().filter(converts_shares));
     }
     market.only(pools)
 }
 
-/// Returns whether a pool says what shares of a token are worth.
-fn keeps_shares(pool: &Pool, token: TokenId) -> bool {
+/// Returns whether a pool converts shares of a token to an amount.
+fn converts_shares(pool: &Pool, token: TokenId) -> bool {
     pool.shares_of(&After::Unchanged, token, U256::ONE).is_some()
 }

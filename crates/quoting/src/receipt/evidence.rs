@@ -1,4 +1,4 @@
-//! What an answer was made of, besides what is stored with its quote.
+//! The inputs of an answer that are not stored with its quote.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use braid_execution::GasEstimate;
 use braid_primitives::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::draft::{Aside, Draft};
+use crate::draft::{Draft, ServiceExclusions};
 use crate::solve::SolveLimits;
 
-/// Gas, as a simulation measured it.
+/// Gas that a simulation measured, in gas units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasuredGas {
-    /// What the transaction used.
+    /// Gas that the transaction used.
     pub total_gas_units: u64,
-    /// What it may use.
+    /// Gas limit of the transaction.
     pub gas_limit: u64,
 }
 
@@ -26,41 +26,41 @@ impl From<&GasEstimate> for MeasuredGas {
     }
 }
 
-/// What an answer was made of, besides what is stored with the quote.
+/// The inputs of an answer that are not stored with its quote.
 #[derive(Debug)]
-pub struct Evidence {
+pub(crate) struct Evidence {
     /// The request's body.
     pub request: Bytes,
-    /// The market and its fees.
+    /// The market with its fees.
     pub head: Arc<Head>,
-    /// What was left out.
-    pub aside: Aside,
-    /// How many known pools the follower left out.
-    pub left_out: usize,
-    /// The service's bounds.
+    /// Pools and tokens that the service excluded.
+    pub exclusions: ServiceExclusions,
+    /// Number of known pools that the follower excludes.
+    pub excluded_by_follower: usize,
+    /// Limits of the solve.
     pub limits: SolveLimits,
-    /// Gas, where a simulation measured it.
+    /// Gas that a simulation measured, if there was one.
     pub measured_gas: Option<MeasuredGas>,
-    /// How long the quote is open.
-    pub lasts: Duration,
+    /// Lifetime of the quote.
+    pub ttl: Duration,
 }
 
 impl Evidence {
-    /// Keeps what a draft was made of.
-    pub(crate) fn of(draft: Draft, request: Bytes, left_out: usize, limits: SolveLimits) -> Self {
+    /// Takes the inputs from a draft.
+    pub(crate) fn of(draft: Draft, request: Bytes, excluded_by_follower: usize, limits: SolveLimits) -> Self {
         let measured = draft.simulated.as_ref().is_some_and(|simulated| simulated.gas.is_some());
         Self {
             request,
-            head: Arc::clone(&draft.asked.published.head),
+            head: Arc::clone(&draft.input.published.head),
             measured_gas: measured.then(|| MeasuredGas::from(&draft.gas)),
-            aside: draft.aside,
-            left_out,
+            exclusions: draft.exclusions,
+            excluded_by_follower,
             limits,
-            lasts: Duration::from_millis(draft.expires_at_ms.saturating_sub(draft.asked.created_at_ms)),
+            ttl: Duration::from_millis(draft.expires_at_ms.saturating_sub(draft.input.created_at_ms)),
         }
     }
 
-    /// Returns how much memory it takes, the market not counted.
+    /// Estimates its memory in bytes, without the market.
     pub(super) fn bytes(&self) -> u32 {
         let filter = self.head.market.pools().len() / 8;
         u32::try_from(self.request.len() + filter + 512).unwrap_or(u32::MAX)

@@ -1,4 +1,4 @@
-//! What answers were made of, kept in memory while their quotes are open.
+//! Keeps the inputs of answers in memory while their quotes are open.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -15,85 +15,85 @@ use super::evidence::Evidence;
 use crate::problem::{Code, Problem};
 use crate::stored::StoredQuote;
 
-/// Bytes of evidence that are kept, markets not counted: those are shared between the quotes of a block.
-const MOST_BYTES: u64 = 64 << 20;
+/// Most bytes of evidence in memory, without markets, which the quotes of a block share.
+const MAX_BYTES: u64 = 64 << 20;
 
-/// Most market files in memory at once, those on their way to slow clients too.
-const MOST_FILES: usize = 4;
+/// Most market files in memory at once, including those being sent to slow clients.
+const MAX_FILES: usize = 4;
 
-/// After how long to ask for a market file again: one of 30 MB takes a second or more to most clients.
+/// `Retry-After` when too many market files are being sent, in seconds: sending 30 MB takes most clients a second or more.
 const FILE_WAIT_S: u64 = 5;
 
-/// After how long to ask for a receipt again: a market is named once per block, in less than a second.
-const NAMES_WAIT_S: u64 = 1;
+/// `Retry-After` while another receipt is computed, in seconds: the digests of a market take less than one.
+const DIGEST_WAIT_S: u64 = 1;
 
-/// Lets evidence go with its quote, and with it the quote's market.
-struct WithTheQuote;
+/// Drops evidence, and with it the quote's market, when its quote expires.
+struct QuoteExpiry;
 
-impl Expiry<Uuid, Arc<Evidence>> for WithTheQuote {
+impl Expiry<Uuid, Arc<Evidence>> for QuoteExpiry {
     fn expire_after_create(&self, _: &Uuid, evidence: &Arc<Evidence>, _: Instant) -> Option<Duration> {
-        Some(evidence.lasts)
+        Some(evidence.ttl)
     }
 }
 
-/// Evidence by quote, for as long as a quote can be open, and at most so much of it. It does not outlive the process.
+/// Evidence by quote, in bounded memory, while a quote can be open. It does not outlive the process.
 #[derive(Debug)]
 pub struct Receipts {
     kept: Cache<Uuid, Arc<Evidence>>,
-    /// The market that was named last, and its names. Held while one is worked out, which reads the whole market.
-    named: Mutex<Option<(Arc<Head>, B256, B256)>>,
-    /// Market files that may be in memory at once.
+    /// The latest market with its digest and order digest. Locked while these are computed, which reads the whole market.
+    digests: Mutex<Option<(Arc<Head>, B256, B256)>>,
+    /// Slots for market files in memory.
     files: Arc<Semaphore>,
 }
 
-/// The content of a market file. It takes some 30 MB on mainnet, so that there are few at once: keep it until the last
-/// byte is on its way.
+/// The content of a market file, some 30 MB on mainnet. Keep it until the last byte is sent: few may be in memory at
+/// once.
 #[derive(Debug)]
 pub struct MarketFile {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Gives the room back.
-    pub room: OwnedSemaphorePermit,
+    /// Slot that the file occupies until it is dropped.
+    pub slot: OwnedSemaphorePermit,
 }
 
 impl Default for Receipts {
     fn default() -> Self {
-        let cache = Cache::builder().max_capacity(MOST_BYTES).weigher(|_, evidence: &Arc<Evidence>| evidence.bytes());
-        let cache = cache.expire_after(WithTheQuote);
-        Self { kept: cache.build(), named: Mutex::default(), files: Arc::new(Semaphore::new(MOST_FILES)) }
+        let cache = Cache::builder().max_capacity(MAX_BYTES).weigher(|_, evidence: &Arc<Evidence>| evidence.bytes());
+        let cache = cache.expire_after(QuoteExpiry);
+        Self { kept: cache.build(), digests: Mutex::default(), files: Arc::new(Semaphore::new(MAX_FILES)) }
     }
 }
 
 impl Receipts {
-    /// Keeps what an answer was made of.
-    pub fn keep(&self, id: Uuid, evidence: Evidence) {
+    /// Keeps the inputs of an answer.
+    pub(crate) fn keep(&self, id: Uuid, evidence: Evidence) {
         self.kept.insert(id, Arc::new(evidence));
     }
 
-    /// Writes the receipt of a quote. It may read the whole market: call it where blocking is fine.
+    /// Writes the receipt of a quote. It may read the whole market: call it on a thread for blocking
+    /// work.
     ///
     /// # Errors
-    /// `RECEIPT_UNAVAILABLE` when this process did not give the quote or no longer has what it was made of,
-    /// `OVERLOADED` while another receipt is worked out.
+    /// `RECEIPT_UNAVAILABLE` if this process does not have the quote's evidence, `OVERLOADED` while another receipt is
+    /// computed.
     pub fn receipt(&self, id: Uuid, quote: &StoredQuote) -> Result<String, Problem> {
         let evidence = self.evidence(id)?;
-        let (digest, order) = self.names(&evidence.head)?;
+        let (digest, order) = self.digests(&evidence.head)?;
         Receipt::write(&evidence, quote, digest, order)
     }
 
-    /// Writes the market of a quote as the content of a market file, in the order in which the quote was solved. Call
-    /// it where blocking is fine.
+    /// Writes the market of a quote as a market file, with the pools in the order of the solve. Call it on a thread for
+    /// blocking work.
     ///
     /// # Errors
-    /// `RECEIPT_UNAVAILABLE` as [`Receipts::receipt`], `OVERLOADED` while as many files as there may be are on their
-    /// way.
+    /// `RECEIPT_UNAVAILABLE` as [`Receipts::receipt`], `OVERLOADED` while the most market files are in memory.
     pub fn market(&self, id: Uuid) -> Result<MarketFile, Problem> {
         let evidence = self.evidence(id)?;
-        let room = Arc::clone(&self.files).try_acquire_owned().map_err(|_| {
-            let detail = format!("{MOST_FILES} market files are on their way, as many as at once: try again in {FILE_WAIT_S} s, while the quote is open");
+        let slot = Arc::clone(&self.files).try_acquire_owned().map_err(|_| {
+            let detail = format!("{MAX_FILES} market files are being sent, the most at once: try again in {FILE_WAIT_S} s, while the quote is open");
             Problem::new(Code::Overloaded, detail).retry_after(FILE_WAIT_S)
         })?;
-        Ok(MarketFile { bytes: evidence.head.market.to_bytes().map_err(Problem::internal)?, room })
+        Ok(MarketFile { bytes: evidence.head.market.to_bytes().map_err(Problem::internal)?, slot })
     }
 
     fn evidence(&self, id: Uuid) -> Result<Arc<Evidence>, Problem> {
@@ -104,14 +104,14 @@ impl Receipts {
         })
     }
 
-    fn names(&self, head: &Arc<Head>) -> Result<(B256, B256), Problem> {
-        let mut last = self.named.try_lock().map_err(|_| {
+    fn digests(&self, head: &Arc<Head>) -> Result<(B256, B256), Problem> {
+        let mut last = self.digests.try_lock().map_err(|_| {
             let detail =
-                format!("another receipt is being worked out: try again in {NAMES_WAIT_S} s, while the quote is open");
-            Problem::new(Code::Overloaded, detail).retry_after(NAMES_WAIT_S)
+                format!("another receipt is being computed: try again in {DIGEST_WAIT_S} s, while the quote is open");
+            Problem::new(Code::Overloaded, detail).retry_after(DIGEST_WAIT_S)
         })?;
-        if let Some((named, digest, order)) = last.as_ref()
-            && Arc::ptr_eq(named, head)
+        if let Some((known, digest, order)) = last.as_ref()
+            && Arc::ptr_eq(known, head)
         {
             return Ok((*digest, *order));
         }

@@ -1,16 +1,16 @@
-//! What of a receipt agrees with what it says it was made of.
+//! Verifies a receipt: recomputes its answer from the inputs that it states.
 
 use std::fmt;
 
 use braid_market::Market;
 use serde_json::{Value, to_value};
 
-use super::again::{self, Again};
 use super::compare::{differences, digest};
-use super::document::{FORMAT, Made, Receipt};
+use super::document::{FORMAT, Receipt, Version};
+use super::recompute::{self, Recomputed};
 use crate::picture;
 
-/// What the pools of the route do not tell: prices and the search need the whole market.
+/// Fields of an answer that need the whole market: prices and the results of the search.
 const NEEDS_MARKET: [&str; 9] = [
     "reference_price",
     "price_impact_bps",
@@ -23,48 +23,47 @@ const NEEDS_MARKET: [&str; 9] = [
     "explanation",
 ];
 
-/// What only a node at that block tells: what the taker held and allowed, and how the transaction ran there.
+/// Fields of an answer that need a node at that block: the taker's balances and allowances, and the simulation.
 const NEEDS_NODE: [&str; 5] = ["approvals", "balance", "allowance", "simulation", "warnings"];
 
 /// Most differences that a finding lists.
-const MOST_LISTED: usize = 5;
+const MAX_LISTED: usize = 5;
 
-/// What came of one check.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It agrees; how far.
+    /// The receipt agrees, in the stated respect.
     Agrees(String),
-    /// It does not; where.
+    /// The receipt differs in these places.
     Differs(Vec<String>),
-    /// It was not looked at; why.
+    /// Not checked, for this reason.
     Unchecked(String),
 }
 
-/// One thing that a receipt says.
+/// A checked part of a receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is about.
+    /// Name of the part.
     pub about: &'static str,
-    /// What came of it.
+    /// Result of the check.
     pub verdict: Verdict,
 }
 
-/// Why a text is no receipt.
+/// A reason for which a text is no receipt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoReceipt {
-    /// It cannot be read.
+    /// The text cannot be parsed.
     #[error("not a receipt: {0}")]
     Unreadable(String),
-    /// Another form.
-    #[error("a receipt of the form {0:?}, expected {FORMAT:?}: verify it with the version of Braid that made it")]
-    Form(String),
+    /// The receipt has another format.
+    #[error("a receipt of the format {0:?}, expected {FORMAT:?}: verify it with the version of Braid that made it")]
+    Format(String),
 }
 
-/// Checks a receipt, as the service gave it or the `data` of that, against itself and, where there is one, against a
-/// market.
+/// Checks a receipt against its own inputs and, if given, against a market. `text` is the service's answer, or its `data`.
 ///
 /// # Errors
-/// [`NoReceipt`] when there is nothing to check.
+/// [`NoReceipt`] if the text is not a receipt of this format.
 pub fn verify(text: &[u8], market: Option<Market>) -> Result<Vec<Finding>, NoReceipt> {
     let unreadable = |error: serde_json::Error| NoReceipt::Unreadable(error.to_string());
     let mut document: Value = serde_json::from_slice(text).map_err(unreadable)?;
@@ -73,14 +72,14 @@ pub fn verify(text: &[u8], market: Option<Market>) -> Result<Vec<Finding>, NoRec
     }
     match document.get("format").and_then(Value::as_str) {
         Some(FORMAT) => {}
-        Some(other) => return Err(NoReceipt::Form(other.chars().take(40).collect())),
+        Some(other) => return Err(NoReceipt::Format(other.chars().take(40).collect())),
         None => return Err(NoReceipt::Unreadable("it has no format".into())),
     }
     let receipt: Receipt = serde_json::from_value(document.clone()).map_err(unreadable)?;
     let mut findings = vec![whole(&receipt, &document), version(&receipt), block(&receipt)];
     let parts = Market::from_bytes(&receipt.market.route_pools);
     match &parts {
-        Ok(parts) => findings.extend(recomputed(&receipt, again::of_route(&receipt, parts.clone()))),
+        Ok(parts) => findings.extend(recomputed(&receipt, recompute::from_route(&receipt, parts.clone()))),
         Err(error) => findings.push(differs("route", vec![format!("the route's pools cannot be read: {error}")])),
     }
     match market {
@@ -94,7 +93,7 @@ pub fn verify(text: &[u8], market: Option<Market>) -> Result<Vec<Finding>, NoRec
         }
     }
     if !receipt.quote["simulation"].is_null() {
-        let why = format!("as the service saw it: it needs a node that has block {}", receipt.block.number);
+        let why = format!("needs a node that has block {}", receipt.block.number);
         findings.push(Finding { about: "simulation", verdict: Verdict::Unchecked(why) });
     }
     Ok(findings)
@@ -105,13 +104,13 @@ fn agrees(about: &'static str, how: impl fmt::Display) -> Finding {
 }
 
 fn differs(about: &'static str, mut at: Vec<String>) -> Finding {
-    let more = at.len().saturating_sub(MOST_LISTED);
-    at.truncate(MOST_LISTED);
+    let more = at.len().saturating_sub(MAX_LISTED);
+    at.truncate(MAX_LISTED);
     at.extend((more > 0).then(|| format!("and {more} more")));
     Finding { about, verdict: Verdict::Differs(at) }
 }
 
-/// Returns one finding of what differs, if anything does.
+/// Returns the finding of a check with these differences.
 fn found(about: &'static str, at: Vec<String>, how: impl fmt::Display) -> Finding {
     if at.is_empty() { agrees(about, how) } else { differs(about, at) }
 }
@@ -123,12 +122,13 @@ fn whole(receipt: &Receipt, document: &Value) -> Finding {
 }
 
 fn version(receipt: &Receipt) -> Finding {
-    let (made, here) = (&receipt.braid, Made::here());
-    let name = |made: &Made| format!("{} ({})", made.version, made.commit.as_deref().unwrap_or("commit unknown"));
-    if *made == here {
-        return agrees("version", name(made));
+    let (made_by, current) = (&receipt.braid, Version::current());
+    let name =
+        |version: &Version| format!("{} ({})", version.version, version.commit.as_deref().unwrap_or("commit unknown"));
+    if *made_by == current {
+        return agrees("version", name(made_by));
     }
-    let why = format!("made by {}, worked out again by {}", name(made), name(&here));
+    let why = format!("made by {}, recomputed by {}", name(made_by), name(&current));
     Finding { about: "version", verdict: Verdict::Unchecked(why) }
 }
 
@@ -143,7 +143,7 @@ fn listed(under: &str, at: Vec<(String, String)>) -> Vec<String> {
     at.into_iter().map(|(pointer, what)| format!("{under}{pointer} is {what}")).collect()
 }
 
-/// Returns what a difference in the answer is about.
+/// Returns the part of the answer that a pointer belongs to.
 fn about(pointer: &str) -> &'static str {
     match pointer.split('/').nth(1).unwrap_or_default() {
         "path" | "protocols_used" => "route",
@@ -155,11 +155,11 @@ fn about(pointer: &str) -> &'static str {
     }
 }
 
-/// Holds the answer against the steps, run again over the pools in the receipt.
-fn recomputed(receipt: &Receipt, again: Result<Again, String>) -> Vec<Finding> {
+/// Compares the answer with the one recomputed from its steps and the pools in the receipt.
+fn recomputed(receipt: &Receipt, again: Result<Recomputed, String>) -> Vec<Finding> {
     let again = match again {
         Ok(again) => again,
-        Err(why) => return vec![differs("route", vec![format!("the steps cannot be run again: {why}")])],
+        Err(why) => return vec![differs("route", vec![format!("the steps cannot be recomputed: {why}")])],
     };
     let at = differences(&receipt.quote, &again.answer, &[&NEEDS_MARKET[..], &NEEDS_NODE].concat());
     let steps = receipt.plan.steps.len();
@@ -178,7 +178,7 @@ fn recomputed(receipt: &Receipt, again: Result<Again, String>) -> Vec<Finding> {
     ]
 }
 
-/// Holds a market against the receipt's digest, and the receipt's pools against the market's.
+/// Compares a market with the receipt's digest, and the receipt's pools with the market's.
 fn same_market(receipt: &Receipt, market: &Market, parts: Option<&Market>) -> Finding {
     let part = &receipt.market;
     let mut at = Vec::new();
@@ -199,10 +199,10 @@ fn same_market(receipt: &Receipt, market: &Market, parts: Option<&Market>) -> Fi
     found("market", at, format!("{} pools, digest {}", part.pools, part.digest))
 }
 
-/// Searches the market again, as the service did.
+/// Compares the answer with the one that a search of the market finds.
 fn searched(receipt: &Receipt, market: Market) -> Vec<Finding> {
     let same_order = market.order_digest() == receipt.market.order;
-    let again = match again::of_market(receipt, market) {
+    let again = match recompute::from_market(receipt, market) {
         Ok(again) => again,
         Err(why) => return vec![differs("search", vec![format!("the search finds nothing: {why}")])],
     };
@@ -212,26 +212,26 @@ fn searched(receipt: &Receipt, market: Market) -> Vec<Finding> {
     other.extend(warnings_missing(receipt, &again.answer));
     let same = certificate.is_empty() && other.is_empty();
     if !(same_order || same) {
-        let why = "the file holds the pools in another order than the service did, so that ties fall otherwise: take the file of \
+        let why = "the file holds the pools in another order than the service did, so equal routes may be chosen differently: use the file of \
                    GET /v1/quote/{quote_id}/market";
         return ["search", "certificate"]
             .map(|about| Finding { about, verdict: Verdict::Unchecked(why.into()) })
             .into();
     }
     let gap = receipt.quote["certificate"]["gap_bps"].as_f64().map(picture::gap_bps);
-    let how = gap.map_or_else(|| "there is none, as said".into(), |gap| format!("at most {gap} bps below the best"));
+    let how = gap.map_or_else(|| "none, as stated".into(), |gap| format!("at most {gap} bps below the best"));
     vec![
-        found("search", other, "the same route, prices and words from the request alone"),
+        found("search", other, "the same route, prices and explanation from the request alone"),
         found("certificate", listed("/quote", certificate), how),
     ]
 }
 
-/// Warnings that the market gives and the answer lacks.
+/// Lists the recomputed warnings that the answer lacks.
 fn warnings_missing(receipt: &Receipt, again: &Value) -> Vec<String> {
-    let told = receipt.quote["warnings"].as_array().map_or(&[][..], Vec::as_slice);
+    let stated = receipt.quote["warnings"].as_array().map_or(&[][..], Vec::as_slice);
     let due = again["warnings"].as_array().map_or(&[][..], Vec::as_slice);
     due.iter()
-        .filter(|warning| !told.contains(warning))
+        .filter(|warning| !stated.contains(warning))
         .map(|warning| format!("/quote/warnings lacks {warning}"))
         .collect()
 }

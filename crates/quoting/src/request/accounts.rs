@@ -10,7 +10,7 @@ use super::parse::AskedToken;
 const MAX_ENTRIES: usize = 100;
 
 request! {
-    /// Whose balances to read.
+    /// Balances to read.
     pub struct BalancesRequest as "BalancesBody" {
         /// Always 1.
         pub chain_id: u64 = Chain, required;
@@ -20,21 +20,21 @@ request! {
         pub tokens: Vec<AskedToken> = List(Token, 1..=MAX_ENTRIES), required;
     }
 
-    /// Whose allowances to read.
+    /// Allowances to read.
     pub struct AllowancesRequest as "AllowancesBody" {
         /// Always 1.
         pub chain_id: u64 = Chain, required;
         /// The account.
         pub owner: Address = AnyAddress, required;
-        /// What to read.
+        /// Token and spender of each allowance.
         pub allowances: Vec<AllowanceEntry> = List(nested::<AllowanceEntry>(), 1..=MAX_ENTRIES), required;
     }
 
-    /// A token and who may take it.
+    /// A token and a spender.
     pub struct AllowanceEntry as "AllowanceBody" {
         /// Token.
         pub token: Address = AnyAddress, required;
-        /// Who may take it.
+        /// Account that may take the token.
         pub spender: Address = AnyAddress, required;
     }
 }

@@ -7,7 +7,7 @@ use super::declare::request;
 use super::kind::{Flag, Integer, Kind as _, QuoteId, Signature};
 
 request! {
-    /// What to build.
+    /// A quote to build.
     pub struct BuildRequest as "BuildBody" {
         /// The quote.
         pub quote_id: Uuid = QuoteId, required;
@@ -15,7 +15,7 @@ request! {
         pub permit2_signature: Option<Bytes> = Signature, optional;
         /// Simulate the transaction. Default false.
         pub simulate: bool = Flag, default(false);
-        /// The last second at which the transaction may run, unix seconds.
+        /// Last second at which the transaction may run, unix seconds.
         "deadline" => pub deadline_s: Option<u64> = Integer(1..=u64::MAX), optional;
     }
 }

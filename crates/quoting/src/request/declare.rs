@@ -1,21 +1,21 @@
-//! Declaring what clients send once: from the fields follow how they are read and what the document says of them.
+//! Declares the bodies and queries of clients. A declaration gives both the parser and the OpenAPI schema.
 
 use super::document::Field;
 use crate::json::{Item, Json, Reader, child, quoted};
 use crate::problem::{FieldCode, Problem};
 
-/// An object that clients send, in a body or as the parameters of a query. [`request!`] declares it.
+/// An object that clients send, as a body or as the parameters of a query. [`request!`] declares it.
 pub trait Request: Sized {
-    /// The schema's name in the document.
+    /// Name of its schema in the OpenAPI document.
     const NAME: &'static str;
 
-    /// The names of its fields.
+    /// Names of its fields.
     const FIELDS: &'static [&'static str];
 
     /// Describes its fields.
     fn fields() -> Vec<Field>;
 
-    /// Reads an object; `None` where it is wrong, with every mistake noted.
+    /// Reads an object; `None` if it is wrong, with every mistake recorded.
     fn read(r: &mut Reader, item: &Item<'_>) -> Option<Self>;
 
     /// Reads a whole body.
@@ -28,15 +28,15 @@ pub trait Request: Sized {
         r.finish(read)
     }
 
-    /// Reads the parameters of a query, as if empty ones were not there. A list may be given in several parameters. One that is
-    /// required and absent is read as if it were empty.
+    /// Reads the parameters of a query. An empty parameter counts as absent, and an absent required one as empty. A list may
+    /// be given in several parameters.
     ///
     /// # Errors
-    /// A problem that names every wrong parameter: also the unknown ones, and those that are given twice.
+    /// A problem that names every wrong parameter, including unknown and repeated ones.
     fn parse_query(pairs: &[(String, String)]) -> Result<Self, Problem> {
         let mut r = Reader::default();
         let unknown = pairs.iter().filter(|(name, _)| !Self::FIELDS.contains(&name.as_str()));
-        for (name, _) in unknown.take(MOST_UNKNOWN) {
+        for (name, _) in unknown.take(MAX_UNKNOWN) {
             let detail = format!("there is no parameter {} here, only {}", quoted(name), Self::FIELDS.join(", "));
             r.wrong(&child("", name), FieldCode::UnknownField, detail);
         }
@@ -57,14 +57,14 @@ pub trait Request: Sized {
 }
 
 /// Most unknown parameters that an answer names.
-const MOST_UNKNOWN: usize = 16;
+const MAX_UNKNOWN: usize = 16;
 
-/// Declares objects that clients send: for each field what it is to clients (its documentation), its name and type here, the
-/// [`Kind`](super::kind::Kind) of value that it takes, and whether it must be there.
+/// Declares objects that clients send: for each field its documentation for clients, its Rust name and type, its
+/// [`Kind`](super::kind::Kind) of value, and its presence.
 ///
-/// `required` fields must be there, `optional` ones are `None` where they are absent or `null`, `default(…)` ones have a value then, and
-/// `like(…)` ones that of another field. A name in front is the field's name in JSON, where it is another one. `then` names a
-/// check of what was read so far.
+/// A `required` field must be given. An absent or `null` field is `None` if `optional`, has a value if `default(…)`, and has
+/// the value of another field if `like(…)`. A string in front is the name in JSON, if it differs. `then` names a check that
+/// runs after the field is read.
 macro_rules! request {
     ($(
         $(#[doc = $about:literal])+
@@ -95,7 +95,7 @@ macro_rules! request {
 
             fn read(r: &mut $crate::json::Reader, item: &$crate::json::Item<'_>) -> Option<Self> {
                 let object = r.object(item.value, &item.pointer, Self::FIELDS)?;
-                // every field is read before any is given up on, so that all mistakes are found
+                // read every field before returning, to record all mistakes
                 $(
                     let name = $crate::request::declare::name!($field $($name)?);
                     let $field: Option<$value> =
@@ -133,7 +133,7 @@ macro_rules! request {
     )+};
 }
 
-/// A field's name in JSON.
+/// Expands to a field's name in JSON.
 macro_rules! name {
     ($field:ident) => {
         stringify!($field)
@@ -143,7 +143,7 @@ macro_rules! name {
     };
 }
 
-/// Reads a field: `None` where it is wrong.
+/// Reads a field; `None` if it is wrong.
 macro_rules! field {
     ($r:ident, $object:ident, $name:ident, $kind:expr, required) => {
         $r.required(&$object, $name).and_then(|item| $kind.read($r, &item))

@@ -1,4 +1,4 @@
-//! The OpenAPI form of what is declared: properties of an object, or parameters of a query.
+//! The OpenAPI schemas of declared objects and queries.
 
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
@@ -10,16 +10,16 @@ use crate::json::Json;
 pub struct Field {
     /// Its name in JSON, or in a query.
     pub name: &'static str,
-    /// What it is to clients.
+    /// Its documentation for clients.
     pub about: String,
-    /// Whether it must be there.
+    /// True if it must be given.
     pub required: bool,
-    /// The values that it takes.
+    /// Schema of its values.
     pub schema: RefOr<Schema>,
 }
 
 impl Field {
-    /// Describes the field as a property. One that is not required may be `null`.
+    /// Describes the field as a property, nullable unless required.
     fn property(self) -> RefOr<Schema> {
         let Self { about, required, mut schema, .. } = self;
         let or_null = |kind: &mut SchemaType| {
@@ -48,7 +48,7 @@ impl Field {
         }
     }
 
-    /// Describes the field as a parameter of a query. One that is not required may be empty; a list is a string with commas.
+    /// Describes the field as a parameter of a query, allowed to be empty unless required. A list is a string with commas.
     fn parameter(self) -> Parameter {
         let schema = match self.schema {
             RefOr::T(Schema::Array(_)) => ObjectBuilder::new().schema_type(Type::String).into(),
@@ -63,12 +63,12 @@ impl Field {
         parameter
     }
 
-    /// Returns whether it takes a list, which a query has with commas.
+    /// Returns whether it takes a list.
     pub(super) fn is_list(&self) -> bool {
         matches!(self.schema, RefOr::T(Schema::Array(_)))
     }
 
-    /// Reads a parameter's text as the JSON that a body would have in its place.
+    /// Converts a parameter's text to the JSON value of a body.
     pub(super) fn value(&self, text: &str) -> Json {
         match &self.schema {
             RefOr::T(Schema::Array(_)) => {
@@ -81,7 +81,7 @@ impl Field {
     }
 }
 
-/// Reads a whole number; what is none stays text.
+/// Reads a whole number; other text stays text.
 fn number(text: &str) -> Json {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The kinds of values that fields have: each says how it is read and how the document describes it.
+//! The kinds of values of fields: each has a parser and a schema.
 
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -18,10 +18,10 @@ use crate::problem::FieldCode;
 
 /// A kind of value.
 pub trait Kind {
-    /// What is read.
+    /// The parsed value.
     type Value;
 
-    /// Reads a value that is not `null`; `None` where it is wrong, with every mistake noted.
+    /// Reads a value that is not `null`; `None` if it is wrong, with every mistake recorded.
     fn read(&self, r: &mut Reader, item: &Item<'_>) -> Option<Self::Value>;
 
     /// Describes the values.
@@ -31,7 +31,7 @@ pub trait Kind {
     fn add_schemas(&self, _: &mut Vec<(String, RefOr<Schema>)>) {}
 }
 
-/// Longest signature that is read, in bytes: room for contract wallets with many owners.
+/// Longest signature, in bytes: enough for contract wallets with many owners.
 const MAX_SIGNATURE_BYTES: usize = 8_192;
 
 fn text(pattern: &str) -> RefOr<Schema> {
@@ -54,7 +54,7 @@ fn read_address(r: &mut Reader, item: &Item<'_>, text: &str) -> Option<Address> 
     r.accept(item, None, code, || detail)
 }
 
-/// Declares kinds without parameters: what is read, the description, and the reading.
+/// Declares kinds without parameters: the value's type, the schema, and the parser.
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])+ $name:ident -> $value:ty, $schema:expr, |$r:ident, $item:ident| $read:expr;)+) => {$(
         $(#[doc = $doc])+
@@ -81,7 +81,7 @@ kinds! {
     /// A string.
     Text -> String, ObjectBuilder::new().schema_type(Type::String).into(), |r, item| r.text(item).map(str::to_owned);
 
-    /// The chain, which must be the one that is served.
+    /// The chain id, which must be 1.
     Chain -> u64, Integer(CHAIN_ID..=CHAIN_ID).schema(), |r, item| {
         let chain = match item.value {
             Json::Integer(chain) if *chain == i128::from(CHAIN_ID) => return Some(CHAIN_ID),
@@ -101,7 +101,7 @@ kinds! {
         read_address(r, item, text)
     };
 
-    /// A pool: its contract's address and, where the contract holds many pools, a slash and the pool's id.
+    /// A pool: its contract's address and, if the contract holds many pools, a slash and the pool's id.
     Pool -> PoolKey, text("^0x[0-9a-fA-F]{40}(/0x[0-9a-fA-F]{64})?$"), |r, item| {
         let text = r.text(item)?;
         let contract = text.split_once('/').map_or(text, |(contract, _)| contract);
@@ -110,10 +110,10 @@ kinds! {
         r.accept(item, text.parse().ok(), FieldCode::AddressInvalid, || detail)
     };
 
-    /// The address of a token; ether has two.
+    /// The address of a token; native ether has two.
     Token -> AskedToken, address(), |r, item| AnyAddress.read(r, item).map(AskedToken::new);
 
-    /// The address of someone who can hold tokens: not zero, not the ether placeholder, not the proxy.
+    /// The address of an account that can hold tokens: not zero, not the ether placeholder, not the proxy.
     Account -> Address, address(), |r, item| {
         let address = AnyAddress.read(r, item)?;
         let forbidden = match address {
@@ -196,7 +196,7 @@ impl<T: Copy + TryFrom<i128> + Into<u64>> Kind for Integer<T> {
     }
 
     fn schema(&self) -> RefOr<Schema> {
-        // what the type does not hold is out of bounds anyway
+        // omit a bound that is the type's own
         let bound = |bound: &T| usize::try_from((*bound).into()).ok().filter(|bound| *bound != usize::MAX);
         let format = if size_of::<T>() < size_of::<u64>() { KnownFormat::Int32 } else { KnownFormat::Int64 };
         let integer = ObjectBuilder::new().schema_type(Type::Integer).format(Some(SchemaFormat::KnownFormat(format)));
@@ -204,7 +204,7 @@ impl<T: Copy + TryFrom<i128> + Into<u64>> Kind for Integer<T> {
     }
 }
 
-/// So many entries of a kind.
+/// A list of a kind, with a range of lengths.
 pub struct List<K>(pub K, pub RangeInclusive<usize>);
 
 impl<K: Kind> Kind for List<K> {
@@ -212,7 +212,7 @@ impl<K: Kind> Kind for List<K> {
 
     fn read(&self, r: &mut Reader, item: &Item<'_>) -> Option<Vec<K::Value>> {
         let items = r.list(item, *self.1.start(), *self.1.end())?;
-        // every entry is read, so that all mistakes are found
+        // read every entry, to record all mistakes
         let entries: Vec<_> = items.iter().map(|item| self.0.read(r, item)).collect();
         entries.into_iter().collect()
     }
@@ -228,10 +228,10 @@ impl<K: Kind> Kind for List<K> {
     }
 }
 
-/// An object of its own.
+/// A nested object.
 pub struct Nested<T>(PhantomData<T>);
 
-/// Makes the kind of objects of their own.
+/// Returns the kind of a nested object.
 pub const fn nested<T>() -> Nested<T> {
     Nested(PhantomData)
 }

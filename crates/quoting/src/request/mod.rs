@@ -1,5 +1,5 @@
-//! What clients send: each body and each query is declared once, and from that follow how it is read, with all mistakes reported at once, and
-//! what the document says of it.
+//! Requests: each body and query is declared once. The declaration gives the parser, which reports all mistakes at once,
+//! and the OpenAPI schema.
 
 mod accounts;
 mod build;
@@ -20,7 +20,7 @@ pub use market::{ChainQuery, PricesQuery, TokensQuery};
 pub use parse::{AskedToken, parse_quote_id};
 pub use quote::{InputEntry, Listed, MAX_ENTRIES, MAX_TTL_S, OutputEntry, PartnerFeeRequest, QuoteRequest};
 
-/// The names of all bodies' schemas.
+/// Names of the schemas of all bodies.
 pub const NAMES: [&str; 8] = [
     QuoteRequest::NAME,
     InputEntry::NAME,

@@ -1,4 +1,4 @@
-//! Reading values from text.
+//! Parses values from text.
 
 use braid_primitives::{Address, NATIVE_ETHER, U256, is_native_ether};
 use uuid::Uuid;
@@ -20,7 +20,7 @@ impl AskedToken {
     }
 }
 
-/// Why text is not an address.
+/// A reason for which a text is not an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AddressError {
     /// Not 0x and 40 hex digits.
@@ -29,16 +29,16 @@ pub(super) enum AddressError {
     Checksum,
 }
 
-/// Reads an address: one case throughout, or mixed case with the checksum of EIP-55.
+/// Reads an address, after 0x or 0X: digits of one case throughout, or of mixed case with the checksum of EIP-55.
 pub(super) fn parse_address(text: &str) -> Result<Address, AddressError> {
-    let digits = text.strip_prefix("0x").ok_or(AddressError::Shape)?;
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).ok_or(AddressError::Shape)?;
     if digits.len() != 40 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(AddressError::Shape);
     }
     let address: Address = digits.parse().map_err(|_| AddressError::Shape)?;
     let lower = digits.bytes().any(|byte| byte.is_ascii_lowercase());
     let upper = digits.bytes().any(|byte| byte.is_ascii_uppercase());
-    if lower && upper && address.to_checksum(None) != text {
+    if lower && upper && address.to_checksum(None).strip_prefix("0x") != Some(digits) {
         return Err(AddressError::Checksum);
     }
     Ok(address)
@@ -70,7 +70,8 @@ mod tests {
     fn one_case_or_the_checksum() {
         let expected = USDC.parse::<Address>().unwrap();
         let upper = format!("0x{}", USDC[2..].to_uppercase());
-        for text in [USDC, &USDC.to_lowercase(), &upper] {
+        let with_upper_prefix = USDC.replace("0x", "0X");
+        for text in [USDC, &USDC.to_lowercase(), &upper, &USDC.to_uppercase(), &with_upper_prefix] {
             assert_eq!(parse_address(text), Ok(expected), "{text}");
         }
         let wrong = USDC.replace('b', "B");

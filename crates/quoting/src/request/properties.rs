@@ -1,4 +1,4 @@
-//! Whatever a client sends is a request or a client's problem with a pointer: never a panic, never a fault of the service.
+//! Any input is a request or a client's problem with a pointer: never a panic, never a fault of the service.
 
 use braid_primitives::Address;
 use proptest::collection::vec;
@@ -38,14 +38,14 @@ fn build(signature: &str) -> Result<BuildRequest, Problem> {
     BuildRequest::parse(&parse(body.as_bytes()).unwrap())
 }
 
-/// Names that the contract has somewhere, and one that it has nowhere.
+/// Generates names of fields, and one unknown name.
 fn names() -> impl Strategy<Value = String> {
     let inner = ["chain_id", "address", "amount", "ratio_bps", "partner_fee_bps", "partner_recipient", "surprise"];
     let known: Vec<&str> = QuoteRequest::FIELDS.iter().chain(BuildRequest::FIELDS).chain(&inner).copied().collect();
     prop::sample::select(known).prop_map(str::to_owned)
 }
 
-/// Makes any JSON, with a liking for what the contract knows.
+/// Generates JSON, often with known names and values.
 fn trees() -> impl Strategy<Value = Json> {
     let text = prop_oneof![
         "\\PC{0,12}".boxed(),
@@ -99,7 +99,7 @@ proptest! {
             Err(problem) => {
                 prop_assert!(!right);
                 is_the_clients(&problem)?;
-                // a share that is whole but not all is told of the sum
+                // a valid share that is not 10000 is reported as a wrong sum
                 prop_assert!(problem.errors.iter().all(|error| at.starts_with(&error.pointer)), "{problem:?}");
             }
         }
@@ -168,7 +168,7 @@ proptest! {
     fn every_signature_is_read_back(bytes in vec(any::<u8>(), 1..300)) {
         let text = braid_primitives::Bytes::from(bytes.clone()).to_string();
         prop_assert_eq!(build(&text).unwrap().permit2_signature.unwrap().to_vec(), bytes);
-        // half a byte less
+        // one hex digit less
         prop_assert_eq!(build(&text[..text.len() - 1]).unwrap_err().errors[0].code, FieldCode::HexInvalid);
     }
 

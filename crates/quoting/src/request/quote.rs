@@ -11,61 +11,62 @@ use super::parse::AskedToken;
 use crate::json::{Item, Object, Reader};
 use crate::problem::{FieldCode, FieldError, Problem};
 
-/// Most inputs, and most outputs, of one quote.
+/// Most inputs, and most outputs, of a quote.
 pub const MAX_ENTRIES: usize = 6;
 
-/// The longest time that a request may ask for, in seconds.
+/// Longest `ttl_s`, in seconds.
 pub const MAX_TTL_S: u16 = 900;
 
 /// Longest `exclude_pools`, `exclude_protocols` and `include_protocols`.
 const MAX_FILTERS: usize = 256;
 
-/// All of an output's value, in basis points.
+/// The whole output value, in basis points.
 const ALL_BPS: u16 = 10_000;
 
-/// Which approvals an answer lists.
+/// The approvals that an answer lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Listed {
-    /// Every one, in place or not.
+    /// All, satisfied or not.
     #[default]
     All,
-    /// Those that are not known to be in place.
+    /// Those that are not known to be satisfied.
     Missing,
 }
 
 request! {
-    /// What to swap.
+    /// A swap to quote.
     pub struct QuoteRequest as "QuoteBody" {
         /// Tokens to sell, all different.
         pub inputs: Vec<InputEntry> = List(nested::<InputEntry>(), 1..=MAX_ENTRIES), required, then check_amounts;
-        /// Tokens to buy, all different, none of them an input. Their `ratio_bps` sum to 10000; or one output has an exact `amount`,
-        /// and the one input has none: then as little as possible is sold for it.
+        /// Tokens to buy, all different, none of them an input. Their `ratio_bps` sum to 10000. Or the only output has an exact `amount`,
+        /// and the only input has none: then the least input is sold for it.
         pub outputs: Vec<OutputEntry> = List(nested::<OutputEntry>(), 1..=MAX_ENTRIES), required, then check_entries;
-        /// Who holds the inputs and sends the transaction.
+        /// Account that holds the inputs and sends the transaction.
         pub taker: Address = Account, required;
-        /// Who receives the outputs. Default: the taker.
+        /// Account that receives the outputs. Default: the taker.
         pub recipient: Address = Account, like(taker);
-        /// Largest acceptable slippage, in basis points: how much less may be paid, or for an exact output how much more may be sold. Default 100.
+        /// Largest acceptable slippage, in basis points, of the outputs, or of the input for an exact output. Default 100.
         pub slippage_tolerance_bps: u16 = Integer(0..=5_000_u16), default(100);
-        /// Longest chain of steps from an input to an output. Default 4.
+        /// Most pools on a path from an input to an output; wrapping ether does not count. Where paths of a route share a token, tokens may
+        /// cross from one to the other and pass more. Default 4.
         pub max_hops: u8 = Integer(1..=8_u8), default(4);
-        /// Most steps in the route, wrapping ether included. Default and maximum: what the service allows, 40 unless it is configured.
+        /// Most steps in the route, wrapping ether included. Default and maximum: the service's limit, 40 unless configured.
         pub max_steps: Option<u16> = Integer(1..=64_u16), optional;
-        /// Ids or family names of protocols to exclude, but not `wrapped_ether`; `issues` lists the unknown ones.
-        pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new()), then check_excluded;
-        /// Ids or family names of the only protocols to use; `issues` lists the unknown ones, which are an error where there is no route without them.
+        /// Ids or family names of protocols to exclude; `issues` lists the unknown ones. `wrapped_ether` stays usable.
+        pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new());
+        /// Ids or family names of the only protocols to use; `issues` lists the unknown ones. They are an error if there is no route.
         pub include_protocols: Option<Vec<String>> = List(Text, 0..=MAX_FILTERS), optional;
-        /// Pools to exclude: a contract's address, and a slash and the pool's id where the contract holds many.
+        /// Pools to exclude: a contract's address and, if the contract holds many pools, a slash and the pool's id.
         pub exclude_pools: Vec<PoolKey> = List(Pool, 0..=MAX_FILTERS), default(Vec::new());
         /// `slow`, `standard` (default), `fast` or `urgent`.
         pub gas_priority: GasTier = Tier, default(GasTier::Standard);
-        /// Seconds for which the quote can be built, and then for which its order is good at least: time for multisigs and hardware wallets.
-        /// Prices move the further the longer that is, of which the warning `LONG_TTL` tells. Default: what the service sets, 120 unless it is configured.
+        /// Seconds for which the quote can be built, and for which a built transaction can run at least: time for multisigs and hardware wallets.
+        /// Prices move more in a longer time: see the warning `LONG_TTL`. Default: the service's lifetime of quotes, 120 unless configured.
         pub ttl_s: Option<u16> = Integer(10..=MAX_TTL_S), optional;
         /// Simulate the transaction. Default false.
         pub simulate: bool = Flag, default(false);
-        /// Read the taker's balances and allowances. Default true. Where `true` is given, `approvals` lists only what is not known to be in place.
+        /// Read the taker's balances and allowances. Default true. With an explicit `true`, `approvals` lists only those not known to be satisfied.
         "check_allowances" => pub asked_check_allowances: Option<bool> = Flag, optional;
         /// Make Permit2 typed data. Default true.
         pub include_permit2: bool = Flag, default(true);
@@ -83,7 +84,7 @@ request! {
         pub chain_id: u64 = Chain, required;
         /// Token; `0xEeee…EEeE` or the zero address for ether.
         "address" => pub token: AskedToken = Token, required;
-        /// Atomic units, decimal, above zero. Required, unless the output is exact: then leave it out.
+        /// Atomic units, decimal, above zero. Required, but not allowed if the output is exact.
         pub amount: Option<U256> = Amount, optional;
     }
 
@@ -95,7 +96,7 @@ request! {
         "address" => pub token: AskedToken = Token, required;
         /// Share of the total output value, in basis points. Required, unless the output is exact.
         pub ratio_bps: Option<u16> = Integer(1..=10_000_u16), optional;
-        /// Exact output: the least that the recipient gets, in atomic units, decimal, above zero. In place of `ratio_bps`.
+        /// Exact output, instead of `ratio_bps`: the least that the recipient gets, in atomic units, decimal, above zero.
         pub amount: Option<U256> = Amount, optional;
     }
 
@@ -103,9 +104,9 @@ request! {
     pub struct PartnerFeeRequest as "PartnerFeeBody" {
         /// Basis points.
         "partner_fee_bps" => pub bps: u16 = FeeBps, required;
-        /// Who gets it.
+        /// Account that receives the fee.
         "partner_recipient" => pub recipient: Address = Account, required;
-        /// Taken from each output instead of from each input. Default false.
+        /// Take the fee from each output instead of from each input. Default false.
         "partner_fee_on_output" => pub on_output: bool = Flag, default(false);
     }
 }
@@ -116,9 +117,15 @@ impl QuoteRequest {
         self.asked_check_allowances.unwrap_or(true)
     }
 
-    /// Returns which approvals the answers list.
+    /// Returns the approvals that answers list.
     pub fn listed(&self) -> Listed {
         if self.asked_check_allowances == Some(true) { Listed::Missing } else { Listed::All }
+    }
+
+    /// Returns whether the request excludes the wrapping of ether.
+    pub fn excludes_wrapping(&self) -> bool {
+        let products = self.exclude_protocols.iter().flat_map(|name| Product::named(name));
+        products.into_iter().any(|product| product.wraps_ether())
     }
 
     /// Lists every token, inputs first, with the JSON pointer of its address.
@@ -129,10 +136,10 @@ impl QuoteRequest {
         inputs.chain(outputs.map(|(index, token)| (format!("/outputs/{index}/address"), token)))
     }
 
-    /// Refuses the request where `wrong` finds a token wrong and says why, with every such token.
+    /// Refuses the request if `wrong` returns a reason for one of its tokens.
     ///
     /// # Errors
-    /// A problem with a field of this code for each of them.
+    /// A problem with a field error of this code for each such token.
     pub fn check_tokens(&self, code: FieldCode, wrong: impl Fn(AskedToken) -> Option<String>) -> Result<(), Problem> {
         let errors = self.tokens().filter_map(|(pointer, token)| Some(FieldError::new(pointer, code, wrong(token)?)));
         let errors: Vec<FieldError> = errors.collect();
@@ -144,7 +151,7 @@ impl QuoteRequest {
         self.outputs.first()?.amount
     }
 
-    /// Returns how long the quote can be built, in milliseconds, where the service's own time is `service_ttl_ms`.
+    /// Returns the quote's lifetime in milliseconds; `service_ttl_ms` is the service's default.
     pub fn ttl_ms(&self, service_ttl_ms: u64) -> u64 {
         self.ttl_s.map_or(service_ttl_ms, |asked| u64::from(asked) * 1_000)
     }
@@ -157,27 +164,13 @@ impl QuoteRequest {
 }
 
 impl OutputEntry {
-    /// Returns its share of the total output value, in basis points: an exact output is all of it.
+    /// Returns its share of the total output value, in basis points: 10000 for an exact output.
     pub fn share_bps(&self) -> u16 {
         self.ratio_bps.unwrap_or(ALL_BPS)
     }
 }
 
-/// Refuses to exclude the wrapping of ether, without which pools of WETH have no ether.
-fn check_excluded(r: &mut Reader, object: &Object<'_>) {
-    let names = entries(object, "exclude_protocols", MAX_FILTERS, |r, item| r.text(item).map(str::to_owned));
-    for (index, _) in names
-        .iter()
-        .enumerate()
-        .filter(|(_, name)| name.as_ref().is_some_and(|name| Product::named(name).contains(&Product::WrappedEther)))
-    {
-        let detail =
-            "the wrapping of ether cannot be excluded: it trades at no pool, has no fee and is always one to one";
-        r.wrong(&format!("/exclude_protocols/{index}"), FieldCode::ValueUnknown, detail);
-    }
-}
-
-/// Checks inputs and outputs against each other, as far as they could be read.
+/// Checks inputs and outputs against each other, as far as they are readable.
 fn check_entries(r: &mut Reader, object: &Object<'_>) {
     let outputs = entries(object, "outputs", MAX_ENTRIES, OutputEntry::read);
     let inputs = entries(object, "inputs", MAX_ENTRIES, InputEntry::read);
@@ -196,28 +189,36 @@ fn check_entries(r: &mut Reader, object: &Object<'_>) {
     check_shares(r, object, &outputs);
 }
 
-/// Every input has an amount; but an exact output is bought with one input, whose amount follows.
+/// Checks that every input has an amount or, for an exact output, that the only input has none.
 fn check_amounts(r: &mut Reader, object: &Object<'_>) {
     let given = given(object, "inputs", InputEntry::FIELDS, "amount");
     if !is_exact(object) {
-        note(r, &given, false, ("inputs", "amount"), FieldCode::Required, "amount is required");
+        record(r, &given, false, ("inputs", "amount"), FieldCode::Required, "amount is required");
         return;
     }
     check_alone(r, "/inputs", given.len());
-    let detail = "the output's amount is exact, so that the input has none: the answer says how much is sold at most";
-    note(r, &given, true, ("inputs", "amount"), FieldCode::AmountConflict, detail);
+    let detail = "remove the input's amount: the output's is exact, and the answer states how much is sold at most";
+    record(r, &given, true, ("inputs", "amount"), FieldCode::AmountConflict, detail);
 }
 
-/// Every output has a share, and these are all of the value; but an exact output is alone and has none.
+/// Checks that every output has a share and that the shares sum to 10000 or, for an exact output, that it is the only
+/// one and has no share.
 fn check_shares(r: &mut Reader, object: &Object<'_>, outputs: &[Option<OutputEntry>]) {
     let given = given(object, "outputs", OutputEntry::FIELDS, "ratio_bps");
     if is_exact(object) {
         check_alone(r, "/outputs", given.len());
         let detail = "an output has an exact amount or a share, not both";
-        note(r, &given, true, ("outputs", "ratio_bps"), FieldCode::AmountConflict, detail);
+        record(r, &given, true, ("outputs", "ratio_bps"), FieldCode::AmountConflict, detail);
         return;
     }
-    note(r, &given, false, ("outputs", "ratio_bps"), FieldCode::Required, "ratio_bps is required, or an exact amount");
+    record(
+        r,
+        &given,
+        false,
+        ("outputs", "ratio_bps"),
+        FieldCode::Required,
+        "ratio_bps is required, or an exact amount",
+    );
     let ratios: Option<Vec<u64>> = outputs.iter().map(|entry| Some(u64::from(entry.as_ref()?.ratio_bps?))).collect();
     if let Some(sum) = ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| ratios.iter().sum::<u64>())
         && sum != BPS
@@ -233,18 +234,18 @@ fn check_alone(r: &mut Reader, pointer: &str, count: usize) {
     }
 }
 
-/// Returns whether an output has an exact amount, which may be one that cannot be read.
+/// Returns whether an output has an exact amount, readable or not.
 fn is_exact(object: &Object<'_>) -> bool {
     given(object, "outputs", OutputEntry::FIELDS, "amount").contains(&Some(true))
 }
 
-/// Returns which entries have a field, whether it can be read or not; `None` for what is no object.
+/// Returns for each entry whether it has a field, readable or not; `None` for an entry that is no object.
 fn given(object: &Object<'_>, side: &str, known: &[&str], name: &str) -> Vec<Option<bool>> {
     entries(object, side, MAX_ENTRIES, |r, item| Some(r.object(item.value, &item.pointer, known)?.get(name).is_some()))
 }
 
-/// Notes a mistake at every entry that has a field, or at every one that has not.
-fn note(
+/// Records a mistake at every entry that has a field (`wrong`), or at every one that lacks it (`!wrong`).
+fn record(
     r: &mut Reader,
     given: &[Option<bool>],
     wrong: bool,
@@ -257,7 +258,7 @@ fn note(
     }
 }
 
-/// Returns the entries of a list, those that are wrong as `None`. Their mistakes were noted when they were first read.
+/// Returns the entries of a list; `None` for a wrong one, whose mistakes are recorded already.
 fn entries<T>(
     object: &Object<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Accepting connections, and stopping in order.
+//! Accepts connections, and stops in order.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ use super::address::{caller, is_trusted};
 use super::serving;
 use super::slots::{ConnectionLimits, HEALTH_SLOTS, Slots};
 
-/// How long to wait where the system has no connection to give.
+/// Pause after the system failed to accept a connection.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// Least time between two words in the log on connections that the system does not give.
-const WARN_EVERY: Duration = Duration::from_secs(60);
+/// Least time between two warnings about connections that cannot be accepted.
+const WARN_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Answers connections with a router until `stop` completes, then gives the requests under way `grace` to finish.
-/// Connections from trusted addresses are bounded in all only.
+/// Serves connections with a router until `stop` completes, then gives running requests `grace` to finish. The limit per
+/// address does not apply to trusted addresses.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -37,7 +37,7 @@ pub async fn serve(
     let shortest = timeouts.idle.min(timeouts.head).min(timeouts.answer);
     let mut sweep = tokio::time::interval((shortest / 4).clamp(Duration::from_millis(10), Duration::from_secs(1)));
     sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut told: Option<Instant> = None;
+    let mut warned_at: Option<Instant> = None;
     tokio::pin!(stop);
     loop {
         tokio::select! {
@@ -50,9 +50,9 @@ pub async fn serve(
                 }
                 Err(error) if is_the_clients(&error) => {}
                 Err(error) => {
-                    if told.is_none_or(|told| told.elapsed() > WARN_EVERY) {
-                        told = Some(Instant::now());
-                        tracing::warn!(%error, open = connections.len(), "a connection cannot be accepted: the one that waits longest is closed");
+                    if warned_at.is_none_or(|at| at.elapsed() > WARN_INTERVAL) {
+                        warned_at = Some(Instant::now());
+                        tracing::warn!(%error, open = connections.len(), "a connection cannot be accepted: the longest idle one is closed");
                     }
                     slots.make_room();
                     tokio::time::sleep(ACCEPT_RETRY).await;
@@ -71,14 +71,14 @@ pub async fn serve(
     connections.shutdown().await;
 }
 
-/// Answers are small and wanted at once.
+/// Sends small answers at once (`TCP_NODELAY`).
 fn prepare(stream: &TcpStream) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "TCP_NODELAY could not be set");
     }
 }
 
-/// Returns whether a connection was lost before it was accepted, which says nothing of the next.
+/// Returns whether the client closed the connection before it was accepted: the next one can be accepted.
 fn is_the_clients(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

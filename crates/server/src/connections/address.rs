@@ -1,10 +1,10 @@
-//! Which addresses count as one, and which are trusted.
+//! Groups addresses by caller, and recognises trusted ones.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-/// Returns what of an address counts as one caller: of IPv6 the /64, which is what one customer holds.
+/// Returns the part of an address that counts as one caller; for IPv6 the /64, which one customer typically holds.
 pub fn caller(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
@@ -12,7 +12,7 @@ pub fn caller(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns whether an address is one of those that are trusted.
+/// Returns whether an address is in one of the trusted networks.
 pub fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
     trusted.iter().any(|network| network.contains(&address.to_canonical()))
 }

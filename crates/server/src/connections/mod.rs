@@ -1,4 +1,4 @@
-//! Connections: how many there may be, how long each may take for what, and how each is served.
+//! Connections: their limits, timeouts and serving.
 
 pub mod accept;
 pub mod address;

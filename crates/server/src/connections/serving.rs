@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its end.
+//! Serves one connection, from its first byte to its end.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -26,13 +26,14 @@ use super::state::{ConnectionState, Ending, HealthOnly, Phase};
 use super::stream::Watched;
 use crate::http::problem::{self, ProblemBody};
 
-/// Most bytes that a request's line and headers may have.
+/// Largest request line with headers, in bytes.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 
-/// How long bytes that nobody wants are taken before a connection is closed, so that the answer is not lost with them.
+/// Time for which further bytes of a client are read and discarded before its connection is closed. Closing at once would
+/// reset the connection, and the client would lose the answer.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Serves a connection until its client is done, takes too long, gives way to another, or the service stops.
+/// Serves a connection until its client is done or too slow, it is evicted, or the service stops.
 pub(super) async fn run(
     stream: TcpStream,
     peer: SocketAddr,
@@ -47,13 +48,13 @@ pub(super) async fn run(
     });
     let io = TokioIo::new(Watched::new(stream, Arc::clone(&state)));
     let mut connection = http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).serve_connection(io, service);
-    let mut told = false;
+    let mut is_shutting_down = false;
     let ending = loop {
         tokio::select! {
             _ = std::future::poll_fn(|cx| connection.poll_without_shutdown(cx)) => break None,
             ending = state.ended() => break Some(ending),
-            _ = stopping.wait_for(|stopping| *stopping), if !told => {
-                told = true;
+            _ = stopping.wait_for(|stopping| *stopping), if !is_shutting_down => {
+                is_shutting_down = true;
                 if state.is_waiting() {
                     break None;
                 }
@@ -70,7 +71,7 @@ pub(super) async fn run(
         Some(_) => return,
         None => unread.map(code),
     };
-    // a client that is gone does not mind, and one that stays gives way like any other
+    // a lingering connection can be evicted like any other
     tokio::select! {
         _ = tokio::time::timeout(LINGER, linger(stream, refused)) => {}
         _ = state.ended(), if ending.is_none() => {}
@@ -96,26 +97,26 @@ async fn answer(
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     state.enter(Phase::Answer);
-    let whole = Whole(state);
+    let end = AnswerEnd(state);
     Ok(response.map(|body| {
         let frames = body.map_frame(move |frame| {
-            let _ = &whole;
+            let _ = &end;
             frame
         });
         Body::new(frames)
     }))
 }
 
-/// Is dropped with the answer's body, when all of it was handed to the connection.
-struct Whole(Arc<ConnectionState>);
+/// Marks the answer as complete when dropped with its body.
+struct AnswerEnd(Arc<ConnectionState>);
 
-impl Drop for Whole {
+impl Drop for AnswerEnd {
     fn drop(&mut self) {
         self.0.answered();
     }
 }
 
-/// Names the problem of a request that the HTTP library could not read.
+/// Returns the problem's code for a status of the HTTP library.
 fn code(status: StatusCode) -> Code {
     match status {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Code::HeadersTooLarge,
@@ -124,17 +125,17 @@ fn code(status: StatusCode) -> Code {
     }
 }
 
-/// Writes the whole answer to a request whose line and headers could not be read.
+/// Writes the answer to a request whose line and headers could not be parsed.
 fn refusal(code: Code) -> String {
     let detail = match code {
         Code::HeadersTooLarge => "the headers are too many, or longer than 64 KiB together",
         Code::UriTooLong => "the request line is longer than 64 KiB",
-        Code::RequestTimeout => "the request's headers did not come in time",
+        Code::RequestTimeout => "the request's headers did not arrive in time",
         _ => "the request is not HTTP/1.1",
     };
     let (id, status) = (Uuid::now_v7(), problem::status(code));
     let body = ProblemBody::new(&Problem::new(code, detail), "", &id.to_string()).text();
-    tracing::info!(status = status.as_u16(), code = code.meaning().name, request_id = %id, "request that cannot be read");
+    tracing::info!(status = status.as_u16(), code = code.meaning().name, request_id = %id, "a request that cannot be parsed");
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\ncontent-length: {}\r\ncache-control: no-store\r\n\
         x-request-id: {id}\r\nconnection: close\r\n\r\n{body}",
@@ -142,7 +143,7 @@ fn refusal(code: Code) -> String {
     )
 }
 
-/// Says why and that nothing more comes, and takes what the client still sends until it has heard so.
+/// Sends a refusal if there is one, ends the sending side, and discards what the client still sends until it closes.
 async fn linger(mut stream: TcpStream, refused: Option<Code>) -> std::io::Result<()> {
     if let Some(code) = refused {
         stream.write_all(refusal(code).as_bytes()).await?;

@@ -1,8 +1,8 @@
-//! How many connections there may be, in all and from one address, and whose is given up for a new one.
+//! Limits connections in all and per address, and evicts idle ones for new ones.
 //!
-//! A new connection always finds a place while others wait for their clients: the one that has waited longest gives
-//! way, of the same address where that has too many, of the address with the most otherwise. Where all are at work, a
-//! few slots more take new connections, on which only questions after the service's health are answered.
+//! At a limit, a new connection evicts the one that has been idle longest: of the same address at the limit per address, of
+//! the address with the most connections otherwise. If none is idle, a few further slots accept new connections, which may
+//! only ask for health and metrics.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,21 +12,21 @@ use std::time::Instant;
 
 use super::state::{ClientTimeouts, ConnectionState, Ending};
 
-/// How many connections there may be.
+/// Limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// In all.
+    /// Most connections in all.
     pub total: usize,
-    /// From one address (of IPv6: one /64), trusted proxies aside.
+    /// Most connections from one address (for IPv6: one /64) that is not a trusted proxy.
     pub per_address: usize,
-    /// How long a client may take.
+    /// Timeouts of clients.
     pub timeouts: ClientTimeouts,
 }
 
-/// Slots beyond the limits, for questions after the service's health.
+/// Slots beyond the limits, for requests of health and metrics.
 pub(super) const HEALTH_SLOTS: usize = 32;
 
-/// The connections that are open.
+/// The open connections.
 #[derive(Debug)]
 pub(super) struct Slots {
     pub(super) limits: ConnectionLimits,
@@ -36,19 +36,19 @@ pub(super) struct Slots {
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    /// Those that were evicted are no longer here.
+    /// Open connections by address and id, without evicted ones.
     by_address: HashMap<IpAddr, HashMap<u64, Arc<ConnectionState>>>,
     total: usize,
 }
 
-/// A connection's place, until it is dropped.
+/// A connection's slot, free when dropped.
 #[derive(Debug)]
 pub(super) struct Slot {
     slots: Arc<Slots>,
     id: u64,
     address: IpAddr,
     pub(super) state: Arc<ConnectionState>,
-    /// Whether it is beyond the limits.
+    /// True if the connection is beyond the limits.
     pub(super) health_only: bool,
 }
 
@@ -57,11 +57,11 @@ impl Slots {
         Arc::new(Self { limits, open: Mutex::default() })
     }
 
-    /// Takes a place for a connection. `bounded` is whether its address may have only so many.
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr, bounded: bool) -> Slot {
+    /// Takes a slot for a connection. `is_limited` applies the limit per address.
+    pub(super) fn take(self: &Arc<Self>, address: IpAddr, is_limited: bool) -> Slot {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let own = open.by_address.get(&address).map_or(0, HashMap::len);
-        let crowded = if bounded && own >= self.limits.per_address {
+        let crowded = if is_limited && own >= self.limits.per_address {
             Some(Some(address))
         } else {
             (open.total >= self.limits.total).then_some(None)
@@ -75,12 +75,12 @@ impl Slots {
         Slot { slots: Arc::clone(self), id, address, state, health_only }
     }
 
-    /// Gives up the connection that has waited longest, of the address with the most.
+    /// Evicts the longest idle connection of the address with the most.
     pub(super) fn make_room(&self) {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).evict(None);
     }
 
-    /// Ends the connections whose clients have taken too long.
+    /// Ends the connections whose clients are too slow.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,8 +91,7 @@ impl Slots {
 }
 
 impl Open {
-    /// Gives up the connection that has waited longest: of one address, or of that with the most; `false` where all are
-    /// at work.
+    /// Evicts the longest idle connection, of one address or of the address with the most. Returns `false` if none is idle.
     fn evict(&mut self, only: Option<IpAddr>) -> bool {
         let now = Instant::now();
         let addresses = self.by_address.iter().filter(|(address, _)| only.is_none_or(|only| only == **address));

@@ -1,53 +1,53 @@
-//! What one connection is doing, and since when.
+//! The phase of a connection, and its start.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// What a connection waits for.
+/// Phase of a connection, by what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The client's next request, of which nothing has come.
+    /// The first byte of the client's next request.
     Idle,
     /// The rest of a request's line and headers.
     Head,
     /// The rest of a request's body.
     Body,
-    /// The service.
+    /// The service's answer.
     Work,
-    /// The client, which reads the answer.
+    /// The client's reading of the answer.
     Answer,
 }
 
-/// Marks a request on a connection beyond the limits: only questions after the service's health are answered.
+/// Marks a request on a connection beyond the limits, which may only ask for health and metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct HealthOnly;
 
-/// How long a client may take. The body has a limit of its own, where it is read.
+/// Timeouts of a client. `BodyLimit` has that of the body.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientTimeouts {
     /// From an answer to the first byte of the next request.
     pub idle: Duration,
     /// From the first byte of a request to the end of its headers.
     pub head: Duration,
-    /// Between two bytes of an answer that the client takes.
+    /// Between two reads of an answer by the client.
     pub answer: Duration,
 }
 
-/// Why a connection was ended from outside.
+/// A reason for which the service ends a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The client took too long in this phase.
     Overdue(Phase),
-    /// Its place was given to another.
+    /// Another connection got its slot.
     Evicted,
 }
 
-/// An answer that was made after this time is not cut off for another connection's sake.
-const FRESH_ANSWER: Duration = Duration::from_secs(1);
+/// Time after a client's last read of an answer during which its connection is not evicted.
+const ANSWER_PROTECTION: Duration = Duration::from_secs(1);
 
-/// A connection, as seen by those who serve it, watch it and end it.
+/// Shared state of a connection, for its serving, timeouts and eviction.
 #[derive(Debug)]
 pub struct ConnectionState {
     inner: Mutex<Inner>,
@@ -58,7 +58,7 @@ pub struct ConnectionState {
 struct Inner {
     phase: Phase,
     since: Instant,
-    /// Whether the whole answer was handed to the connection.
+    /// True when the whole answer was written to the connection's buffer.
     answered: bool,
     ending: Option<Ending>,
 }
@@ -75,51 +75,50 @@ impl ConnectionState {
         change(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Notes what the connection waits for from now on.
+    /// Enters a phase.
     pub fn enter(&self, phase: Phase) {
         self.with(|inner| *inner = Inner { phase, since: Instant::now(), answered: false, ..*inner });
     }
 
-    /// Notes that bytes of a request came.
+    /// Records that bytes of a request arrived.
     pub(super) fn read(&self) {
         if self.with(|inner| inner.phase == Phase::Idle) {
             self.enter(Phase::Head);
         }
     }
 
-    /// Notes that the client took bytes of an answer.
+    /// Records that the client read bytes of an answer.
     pub(super) fn written(&self) {
         self.with(|inner| inner.since = Instant::now());
     }
 
-    /// Notes that the whole answer was handed to the connection.
+    /// Records that the whole answer was written to the connection's buffer.
     pub(super) fn answered(&self) {
         self.with(|inner| inner.answered = true);
     }
 
-    /// Notes that all that was handed to the connection is out.
+    /// Records that the connection's buffer is empty: a complete answer is sent.
     pub(super) fn flushed(&self) {
         if self.with(|inner| inner.phase == Phase::Answer && inner.answered) {
             self.enter(Phase::Idle);
         }
     }
 
-    /// Returns whether no request is being read in whole, worked on or answered.
+    /// Returns whether the connection waits for a request or its headers.
     pub(super) fn is_waiting(&self) -> bool {
         self.with(|inner| matches!(inner.phase, Phase::Idle | Phase::Head))
     }
 
-    /// Since when the connection could be given up for another one; `None` while there is work for it or it is being
-    /// ended.
+    /// Returns the time since which the connection can be evicted; `None` if it is at work or ending.
     pub(super) fn idle_since(&self, now: Instant) -> Option<Instant> {
         self.with(|inner| {
             let busy = inner.phase == Phase::Work
-                || inner.phase == Phase::Answer && now.saturating_duration_since(inner.since) < FRESH_ANSWER;
+                || inner.phase == Phase::Answer && now.saturating_duration_since(inner.since) < ANSWER_PROTECTION;
             (!busy && inner.ending.is_none()).then_some(inner.since)
         })
     }
 
-    /// Ends the connection where its client has taken too long.
+    /// Ends the connection if its client is too slow.
     pub(super) fn end_if_overdue(&self, now: Instant, timeouts: &ClientTimeouts) {
         let overdue = self.with(|inner| {
             let most = match inner.phase {
@@ -141,7 +140,7 @@ impl ConnectionState {
         self.ended.notify_one();
     }
 
-    /// Completes when the connection is ended from outside.
+    /// Completes when the service ends the connection.
     pub(super) async fn ended(&self) -> Ending {
         loop {
             let notified = self.ended.notified();

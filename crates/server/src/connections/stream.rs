@@ -1,4 +1,4 @@
-//! The bytes of a connection, with what they tell of its client.
+//! A TCP stream that tracks its client's progress.
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
@@ -11,37 +11,37 @@ use tokio::net::TcpStream;
 
 use super::state::ConnectionState;
 
-/// A stream that tells its [`ConnectionState`] what happens, and holds back what the HTTP library answers by itself:
-/// what it writes while no request is under way is its plain-text word on a request that it could not read.
+/// A stream that reports reads and writes to its [`ConnectionState`]. Discards what the HTTP library writes while no request
+/// runs: its plain-text answer to a request that it could not parse. The service writes a problem instead.
 #[derive(Debug)]
 pub(super) struct Watched {
     stream: TcpStream,
     state: Arc<ConnectionState>,
-    /// The start of what was held back.
-    held: Vec<u8>,
+    /// The first bytes that were discarded.
+    discarded: Vec<u8>,
 }
 
-/// Bytes of a status line up to the end of the status: `HTTP/1.1 400`.
-const STATUS_LINE: usize = 12;
+/// Length of a status line up to the status, in bytes: `HTTP/1.1 400`.
+const STATUS_LINE_BYTES: usize = 12;
 
 impl Watched {
     pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> Self {
-        Self { stream, state, held: Vec::new() }
+        Self { stream, state, discarded: Vec::new() }
     }
 
-    /// Returns the stream, and the status that the HTTP library would have answered by itself.
+    /// Returns the stream, and the status of the HTTP library's own answer, if there was one.
     pub(super) fn into_inner(self) -> (TcpStream, Option<StatusCode>) {
-        let status = self.held.get(STATUS_LINE - 3..STATUS_LINE);
+        let status = self.discarded.get(STATUS_LINE_BYTES - 3..STATUS_LINE_BYTES);
         (self.stream, status.and_then(|status| StatusCode::from_bytes(status).ok()))
     }
 
-    fn hold(&mut self, bytes: &[u8]) -> bool {
-        let holds = self.state.is_waiting();
-        if holds {
-            let room = STATUS_LINE.saturating_sub(self.held.len());
-            self.held.extend(bytes.iter().take(room));
+    fn discard_own_answer(&mut self, bytes: &[u8]) -> bool {
+        let discards = self.state.is_waiting();
+        if discards {
+            let room = STATUS_LINE_BYTES.saturating_sub(self.discarded.len());
+            self.discarded.extend(bytes.iter().take(room));
         }
-        holds
+        discards
     }
 
     fn note_written(&self, written: Poll<Result<usize>>) -> Poll<Result<usize>> {
@@ -65,7 +65,7 @@ impl AsyncRead for Watched {
 
 impl AsyncWrite for Watched {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
-        if self.hold(bytes) {
+        if self.discard_own_answer(bytes) {
             return Poll::Ready(Ok(bytes.len()));
         }
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
@@ -79,7 +79,7 @@ impl AsyncWrite for Watched {
     ) -> Poll<Result<usize>> {
         if self.state.is_waiting() {
             for slice in slices {
-                self.hold(slice);
+                self.discard_own_answer(slice);
             }
             return Poll::Ready(Ok(slices.iter().map(|slice| slice.len()).sum()));
         }

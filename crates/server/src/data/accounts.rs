@@ -20,26 +20,26 @@ use crate::http::body::Valid;
 use crate::http::problem::Refusal;
 use crate::problems::AskProblems;
 
-/// What an account holds, by token; a read that failed is absent.
+/// Balances of an account, by token; a read that failed is absent.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Balances {
     /// Atomic units.
     pub balances: BTreeMap<String, Amount>,
 }
 
-/// What an account allows, by `token:spender`; a read that failed is absent.
+/// Allowances of an account, by `token:spender`; a read that failed is absent.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Allowances {
     /// Atomic units.
     pub allowances: BTreeMap<String, Amount>,
 }
 
-/// `POST /v1/balances`.
+/// Returns balances of an account.
 ///
 /// # Errors
-/// Every problem that such a request can have; `NOT_READY` where the node does not answer.
+/// `NOT_READY`, also if the node does not answer; `MARKET_STALE`.
 #[utoipa::path(post, path = "/v1/balances", tag = "market", summary = "Balances", security((), ("api_key" = [])), request_body = BalancesRequest,
-    responses((status = 200, description = "What an account holds.", body = Data<Balances>), AskProblems))]
+    responses((status = 200, description = "Balances of an account.", body = Data<Balances>), AskProblems))]
 pub async fn balances(
     _: MayRead,
     State(markets): State<Markets>,
@@ -62,12 +62,12 @@ pub async fn balances(
     Ok(Data::new(answer))
 }
 
-/// `POST /v1/allowances`.
+/// Returns allowances of an account.
 ///
 /// # Errors
 /// As [`balances`].
 #[utoipa::path(post, path = "/v1/allowances", tag = "market", summary = "Allowances", security((), ("api_key" = [])), request_body = AllowancesRequest,
-    responses((status = 200, description = "What an account allows.", body = Data<Allowances>), AskProblems))]
+    responses((status = 200, description = "Allowances of an account.", body = Data<Allowances>), AskProblems))]
 pub async fn allowances(
     _: MayRead,
     State(markets): State<Markets>,
@@ -87,7 +87,7 @@ pub async fn allowances(
     Ok(Data::new(answer))
 }
 
-/// Makes calls at the newest market's block, and reads an account's ether.
+/// Runs calls at the newest market's block, and reads an account's ether.
 async fn read(
     markets: &Markets,
     accounts: &Accounts,
@@ -95,6 +95,6 @@ async fn read(
     ether_of: Option<Address>,
 ) -> Result<(Vec<Option<U256>>, Option<U256>), Problem> {
     let block = markets.current()?.head.block().hash;
-    let silent = || Problem::new(Code::NotReady, "the node does not answer").retry_after(2);
-    accounts.words(block, calls, ether_of).await.ok_or_else(silent)
+    let no_answer = || Problem::new(Code::NotReady, "the node does not answer: retry").retry_after(2);
+    accounts.words(block, calls, ether_of).await.ok_or_else(no_answer)
 }

@@ -29,17 +29,17 @@ pub struct Chain {
     pub wrapped_native_address: Eip55,
     /// Milliseconds between blocks.
     pub block_time_ms: u64,
-    /// Whether it settles on another chain.
+    /// True if it settles on another chain.
     pub is_l2: bool,
-    /// Whether its tokens are without worth.
+    /// True if its tokens have no value.
     pub is_testnet: bool,
-    /// Whether quotes are answered on it now.
+    /// True if quotes are answered on it now.
     pub healthy: bool,
-    /// For links.
+    /// Base of links to a block explorer.
     pub block_explorer_url: &'static str,
 }
 
-/// Tells which chains are served.
+/// Lists the chains that are served.
 #[utoipa::path(get, operation_id = "chains", path = "/v1/chains", tag = "market", summary = "Chains", security((), ("api_key" = [])), params(ChainQuery),
     responses((status = 200, description = "Chains that are served.", body = Data<Vec<Chain>>), ReadProblems))]
 pub async fn get(_: MayRead, State(markets): State<Markets>, _: Asked<ChainQuery>) -> Data<[Chain; 1]> {

@@ -14,33 +14,33 @@ use crate::http::problem::Refusal;
 use crate::http::query::Asked;
 use crate::problems::ReadProblems;
 
-/// What gas costs in the next block.
+/// Gas prices in the next block.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Network {
     /// Chain.
     pub chain_id: u64,
     /// The newest block.
     pub block_number: u64,
-    /// Base fee of the block after it, per unit.
+    /// Base fee of the block after it, in wei per gas unit.
     pub base_fee_wei: u64,
-    /// By tier.
+    /// Gas prices by tier.
     pub gas_prices: GasPrices,
 }
 
-/// What each tier bids.
+/// Gas price of each tier.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct GasPrices {
     /// Cheapest; may wait several blocks.
     pub slow: GasPrice,
     /// The default.
     pub standard: GasPrice,
-    /// Aims at the next block or two.
+    /// For one of the next two blocks.
     pub fast: GasPrice,
-    /// Aims at the next block.
+    /// For the next block.
     pub urgent: GasPrice,
 }
 
-/// What a tier bids, in wei per unit.
+/// Gas price of a tier, in wei per gas unit.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct GasPrice {
     /// EIP-1559.
@@ -49,12 +49,12 @@ pub struct GasPrice {
     pub max_fee_per_gas: u64,
 }
 
-/// Tells what gas costs in the next block.
+/// Returns gas prices in the next block.
 ///
 /// # Errors
 /// `NOT_READY`, `MARKET_STALE`.
 #[utoipa::path(get, operation_id = "network", path = "/v1/network", tag = "market", summary = "Gas prices", security((), ("api_key" = [])), params(ChainQuery),
-    responses((status = 200, description = "What gas costs in the next block.", body = Data<Network>), ReadProblems))]
+    responses((status = 200, description = "Gas prices in the next block.", body = Data<Network>), ReadProblems))]
 pub async fn get(_: MayRead, State(markets): State<Markets>, _: Asked<ChainQuery>) -> Result<Data<Network>, Refusal> {
     let published = markets.current()?;
     let price = |tier: GasTier| {

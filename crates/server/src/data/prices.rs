@@ -27,7 +27,7 @@ pub struct Prices {
     pub block: BlockRef,
 }
 
-/// Tells prices at the newest block.
+/// Returns prices at the newest block.
 ///
 /// # Errors
 /// `NOT_READY`, `MARKET_STALE`.
@@ -40,7 +40,7 @@ pub async fn get(
     Asked(query): Asked<PricesQuery>,
 ) -> Result<Data<Prices>, Refusal> {
     let published = markets.current()?;
-    let dollars = prices::dollars_per_ether(&published);
+    let dollars = prices::dollars_per_ether(&published.prepared);
     let block = published.head.block();
     let mut answer = Prices {
         prices: BTreeMap::new(),
@@ -49,7 +49,7 @@ pub async fn get(
     };
     for token in query.addresses {
         let id = published.head.market.tokens().id(token.address);
-        let Some(ether) = id.and_then(|id| prices::ether_per_token(&published, id)) else { continue };
+        let Some(ether) = id.and_then(|id| prices::ether_per_token(&published.prepared, id)) else { continue };
         let key = token.shown.to_checksum(None);
         answer.prices_eth.insert(key.clone(), format!("{ether}"));
         if let Some(rate) = dollars {

@@ -16,7 +16,7 @@ use crate::problems::ReadProblems;
 /// A family of products.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Family {
-    /// The name that leaves out all products of the family.
+    /// Name of the family; in `exclude_protocols` it excludes all its products.
     pub name: &'static str,
     /// Its products.
     pub products: Vec<ProductRow>,
@@ -25,17 +25,17 @@ pub struct Family {
 /// One kind of pool.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ProductRow {
-    /// What `exclude_protocols` takes.
+    /// Id, for `exclude_protocols` and `include_protocols`.
     pub id: &'static str,
-    /// For a person.
+    /// Name for a person.
     pub product: &'static str,
-    /// Chains that it is served on.
+    /// Chains on which it is served.
     pub chains: [u64; 1],
-    /// Pools in the newest market.
+    /// Number of its pools in the newest market.
     pub pools: usize,
 }
 
-/// Tells which protocols are served, with the pools that the newest market has of each.
+/// Lists the protocols, with the number of pools of each in the newest market.
 #[utoipa::path(get, operation_id = "protocols", path = "/v1/protocols", tag = "market", summary = "Protocols", security((), ("api_key" = [])), params(ChainQuery),
     responses((status = 200, description = "Protocols by family.", body = Data<Vec<Family>>), ReadProblems))]
 pub async fn get(_: MayRead, State(markets): State<Markets>, _: Asked<ChainQuery>) -> Data<Vec<Family>> {

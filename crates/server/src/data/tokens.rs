@@ -19,7 +19,7 @@ use crate::problems::ReadProblems;
 pub struct Page {
     /// The tokens.
     pub tokens: Vec<TokenRow>,
-    /// Where the page stands.
+    /// Place of the page in the list.
     pub pagination: Pagination,
 }
 
@@ -36,20 +36,20 @@ pub struct TokenRow {
     pub decimals: u8,
     /// Chain.
     pub chain_id: u64,
-    /// Pools above the liquidity floor; 0 for a copy of a better known token's symbol.
+    /// Number of its pools whose tokens all have a reference price; 0 for a token with the symbol of a better known one.
     pub pool_count: usize,
-    /// What the token is: `native`, `wrapped_native`, `stablecoin`; of a vault's share `vault`, `type:vault`, and its protocol, as in `protocol:morpho`.
+    /// `native`, `wrapped_native`, `stablecoin`; for a vault's share `vault`, `type:vault`, and its protocol, as in `protocol:morpho`.
     pub tags: Vec<String>,
 }
 
-/// Where a page stands.
+/// Place of a page in the list.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct Pagination {
     /// Most tokens on this page.
     pub limit: usize,
-    /// Tokens before this page.
+    /// Number of tokens before this page.
     pub offset: usize,
-    /// Whether there is a page after it.
+    /// True if there is a further page.
     pub has_more: bool,
 }
 

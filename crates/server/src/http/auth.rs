@@ -1,4 +1,4 @@
-//! Who calls, and whether they may.
+//! Authenticates callers and counts their calls.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -18,35 +18,35 @@ use super::limits::{Counted, Limits, Origin, Quota};
 use super::problem::Refusal;
 use crate::config::LimitsConfig;
 
-/// Who has which key, and how often anybody may call.
+/// API keys and rate limits.
 pub struct Access {
     /// API keys.
     pub keys: KeyStore,
-    /// Whether callers without a key may quote.
+    /// True if callers without a key may quote.
     pub anonymous_quotes: bool,
-    /// Calls per minute.
+    /// Rate limits.
     pub allowed: LimitsConfig,
-    /// The calls so far.
+    /// Counted calls.
     pub counted: Limits,
-    /// The other services, where calls are counted over all of them.
+    /// Redis server through which several services count calls together.
     pub replicas: Option<Replicas>,
-    /// Proxies whose word on who calls is taken.
+    /// Proxies whose headers `X-Forwarded-For` and `Forwarded` are trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// Tells when a key is over and when a minute is.
+    /// Clock for keys and rate limits.
     pub clock: Arc<dyn Clock>,
-    /// Makes of who is counted together a number, for what else is bounded for each caller.
-    pub names: RandomState,
+    /// Hashes a counted caller to the number by which simulations are limited per caller.
+    pub caller_hasher: RandomState,
 }
 
-/// A caller who may quote: a valid key, or nobody's where anonymous quotes are on. One call is counted.
+/// A caller who may quote: with a valid key, or without a key if anonymous quotes are on. Extracting it counts a call.
 #[derive(Clone, Copy, Debug)]
 pub struct MayQuote(pub Caller);
 
-/// A caller who may build: a valid key. One call is counted.
+/// A caller who may build: with a valid key. Extracting it counts a call.
 #[derive(Clone, Copy, Debug)]
 pub struct MayBuild(pub Caller);
 
-/// Anybody; a valid key raises the limit, a wrong one is ignored. One call is counted.
+/// Any caller: a valid key raises the limit, an invalid one is ignored. Extracting it counts a call.
 #[derive(Clone, Copy, Debug)]
 pub struct MayRead(pub Caller);
 
@@ -55,7 +55,7 @@ enum Presented {
     None,
     Valid(KeyId, KeyTerms),
     Invalid,
-    /// The keys cannot be read, so that nobody knows.
+    /// The key file cannot be read.
     Unknown(Problem),
 }
 
@@ -63,7 +63,7 @@ fn presented(parts: &Parts, access: &Access) -> Presented {
     let key = match (parts.headers.get("x-api-key"), parts.headers.get(header::AUTHORIZATION)) {
         (Some(value), _) => value.to_str().ok(),
         (None, Some(value)) => match bearer(value) {
-            // a proxy in front may ask for credentials of its own
+            // credentials for a proxy in front of the service
             Bearer::OtherScheme => return Presented::None,
             Bearer::Key(key) => key,
         },
@@ -77,13 +77,13 @@ fn presented(parts: &Parts, access: &Access) -> Presented {
     }
 }
 
-/// What `Authorization` holds: a key, `None` where it cannot be read, or the credentials of another scheme.
+/// Content of `Authorization`: a key, `None` if it is not text, or credentials of another scheme.
 enum Bearer<'a> {
     Key(Option<&'a str>),
     OtherScheme,
 }
 
-/// Reads `Authorization: Bearer KEY`; schemes are told apart in any case (RFC 9110).
+/// Reads `Authorization: Bearer KEY`. The scheme is case-insensitive (RFC 9110).
 fn bearer(value: &HeaderValue) -> Bearer<'_> {
     let (scheme, rest) = value.as_bytes().split_at(value.len().min("bearer".len()));
     let is_word = rest.first().is_none_or(|byte| *byte == b' ');
@@ -93,7 +93,7 @@ fn bearer(value: &HeaderValue) -> Bearer<'_> {
     Bearer::Key(std::str::from_utf8(rest).ok().map(str::trim))
 }
 
-/// Returns where a keyless caller calls from.
+/// Returns the origin of a caller without a key.
 fn origin(parts: &Parts, access: &Access) -> Origin {
     Origin::Address(address(parts, &access.trusted_proxies))
 }
@@ -106,26 +106,26 @@ fn invalid() -> Problem {
     Problem::new(Code::ApiKeyInvalid, "the API key is unknown, revoked or expired")
 }
 
-/// Returns what a key may: its own terms, and the service's where it has none.
+/// Returns the quota of a key: its own terms, and the service's defaults.
 fn keyed(access: &Access, id: KeyId, terms: KeyTerms) -> (Counted, Quota) {
     let config = &access.allowed;
     let per_min = terms.per_min.unwrap_or(config.keyed_per_min);
     (Counted::Keyed(id.0), Quota { policy: "keyed", per_min, burst: terms.burst.or(config.keyed_burst) })
 }
 
-/// Returns what nobody in particular may read.
+/// Returns the quota of reads without a key.
 fn keyless_reads(parts: &Parts, access: &Access) -> (Counted, Quota) {
     let per_min = access.allowed.reads_per_min;
     (Counted::Read(origin(parts, access)), Quota { policy: "reads", per_min, burst: None })
 }
 
-/// Returns what nobody in particular may quote.
+/// Returns the quota of quotes without a key.
 fn keyless_quotes(parts: &Parts, access: &Access) -> (Counted, Quota) {
     let per_min = access.allowed.anonymous_quotes_per_min;
     (Counted::AnonymousQuote(origin(parts, access)), Quota { policy: "anonymous-quotes", per_min, burst: None })
 }
 
-/// Counts a call here and, where it is allowed here, over all services.
+/// Counts a call at this service and, if allowed here, over all services.
 async fn count(parts: &Parts, access: &Access, caller: Counted, quota: Quota) -> Result<(), Problem> {
     let (mut standing, mut allowed) = access.counted.count(caller.clone(), quota, access.clock.elapsed_ms());
     if let Some(replicas) = access.replicas.as_ref().filter(|_| allowed) {
@@ -144,7 +144,7 @@ async fn count(parts: &Parts, access: &Access, caller: Counted, quota: Quota) ->
     if allowed { Ok(()) } else { Err(standing.exceeded()) }
 }
 
-/// As what a caller is counted and how often it may call, or the problem of a caller who may not.
+/// Returns the counted caller and its quota, or the problem of a caller without permission.
 type Admission = fn(&Parts, &Access, Presented) -> Result<(Counted, Quota), Problem>;
 
 async fn admit<S>(parts: &Parts, state: &S, admission: Admission) -> Result<Caller, Refusal>
@@ -153,12 +153,12 @@ where
 {
     let access = Arc::<Access>::from_ref(state);
     let (caller, quota) = admission(parts, &access, presented(parts, &access))?;
-    let named = Caller(access.names.hash_one(&caller));
+    let named = Caller(access.caller_hasher.hash_one(&caller));
     count(parts, &access, caller, quota).await?;
     Ok(named)
 }
 
-/// Gives a caller's class the admission that decides on it.
+/// Implements the extractors of callers by their admissions.
 macro_rules! admitted {
     ($($class:ident: $admission:expr;)*) => {$(
         impl<S: Send + Sync> FromRequestParts<S> for $class

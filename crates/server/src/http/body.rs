@@ -1,7 +1,7 @@
-//! Taking in a request's body, before anything is decided on the request, and reading it as JSON.
+//! Receives a request's body before any other check, and parses it as JSON.
 //!
-//! A client that is still sending when it is answered sees a broken connection instead of the answer. So the body is
-//! taken in first, whoever asks for what; what is too much is thrown away, within a bound.
+//! A client that is answered while it sends sees a broken connection instead of the answer. So the body is received first,
+//! whatever the request. The part above the limit is discarded, up to a bound.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use http_body_util::BodyExt as _;
 use super::problem::Refusal;
 use crate::connections::state::{ConnectionState, Phase};
 
-/// How much of a body is read, and for how long.
+/// Limits of a body.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyLimit {
     /// Largest body that is read, in bytes.
@@ -28,32 +28,33 @@ pub struct BodyLimit {
     pub timeout: Duration,
 }
 
-/// How much of a body is taken in at all, in bytes. The connection of a client that sends more is closed with the
-/// answer.
-const MOST_TAKEN: usize = 16 << 20;
+/// Most bytes of a body that are received, and discarded above [`BodyLimit::bytes`]. The connection of a client that sends
+/// more is closed with the answer.
+const MAX_RECEIVED_BYTES: usize = 16 << 20;
 
-/// What came of a body.
+/// A received body.
 #[derive(Clone, Debug)]
-enum Taken {
+enum Received {
     Whole(Bytes),
     TooLarge(usize),
     CutOff,
 }
 
-/// Takes the body in, as a layer.
-pub async fn take_in(State(limit): State<BodyLimit>, request: Request, next: Next) -> Response {
+/// Receives the body, as a layer.
+pub async fn receive(State(limit): State<BodyLimit>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    // a client that asks whether to send its body has sent none of it yet
-    let asks = parts.headers.get(header::EXPECT).is_some_and(|value| value == "100-continue");
-    let is_hopeless = declared > if asks { limit.bytes } else { MOST_TAKEN };
-    let (taken, is_all) = if is_hopeless {
-        (Taken::TooLarge(limit.bytes), false)
+    // such a client waits for permission to send its body
+    let expects_continue = parts.headers.get(header::EXPECT).is_some_and(|value| value == "100-continue");
+    let is_refused = declared > if expects_continue { limit.bytes } else { MAX_RECEIVED_BYTES };
+    let (received, is_whole) = if is_refused {
+        (Received::TooLarge(limit.bytes), false)
     } else {
         match tokio::time::timeout(limit.timeout, read(body, limit.bytes)).await {
             Ok(read) => read,
             Err(_) => {
-                let detail = format!("the body did not come within {} s", limit.timeout.as_secs());
+                let detail =
+                    format!("the body did not arrive within {} s: send it faster or smaller", limit.timeout.as_secs());
                 return closing(Refusal(Problem::new(Code::RequestTimeout, detail)).into_response());
             }
         }
@@ -61,42 +62,42 @@ pub async fn take_in(State(limit): State<BodyLimit>, request: Request, next: Nex
     if let Some(state) = parts.extensions.get::<Arc<ConnectionState>>() {
         state.enter(Phase::Work);
     }
-    parts.extensions.insert(taken);
+    parts.extensions.insert(received);
     let response = next.run(Request::from_parts(parts, Body::empty())).await;
-    if is_all { response } else { closing(response) }
+    if is_whole { response } else { closing(response) }
 }
 
-/// Announces that the connection is closed after an answer.
+/// Adds `Connection: close` to an answer.
 pub(super) fn closing(mut response: Response) -> Response {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-/// Reads a body; `true` where nothing of it is left.
-async fn read(mut body: Body, limit_bytes: usize) -> (Taken, bool) {
+/// Receives a body; `true` if all of it was received.
+async fn read(mut body: Body, limit_bytes: usize) -> (Received, bool) {
     let mut bytes = Vec::new();
     let mut seen = 0usize;
     while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return (Taken::CutOff, false) };
+        let Ok(frame) = frame else { return (Received::CutOff, false) };
         let Some(data) = frame.data_ref() else { continue };
         seen = seen.saturating_add(data.len());
-        if seen > MOST_TAKEN {
-            return (Taken::TooLarge(limit_bytes), false);
+        if seen > MAX_RECEIVED_BYTES {
+            return (Received::TooLarge(limit_bytes), false);
         }
         if seen <= limit_bytes {
             bytes.extend_from_slice(data);
         }
     }
-    let taken = if seen > limit_bytes { Taken::TooLarge(limit_bytes) } else { Taken::Whole(bytes.into()) };
-    (taken, true)
+    let received = if seen > limit_bytes { Received::TooLarge(limit_bytes) } else { Received::Whole(bytes.into()) };
+    (received, true)
 }
 
-/// A request that keeps its rules, and the JSON body that it came in.
+/// A valid request, with its JSON body.
 #[derive(Debug)]
 pub struct Valid<T> {
     /// The request.
     pub request: T,
-    /// Its body.
+    /// Text of its body.
     pub body: Bytes,
 }
 
@@ -104,18 +105,18 @@ impl<S: Send + Sync, T: request::Request> FromRequestParts<S> for Valid<T> {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        let taken = parts.extensions.remove::<Taken>();
-        let taken = taken.ok_or_else(|| Problem::internal("a handler reads a body that was not taken in"))?;
-        let body = if let Taken::Whole(bytes) = &taken { bytes.clone() } else { Bytes::new() };
-        Ok(Self { request: T::parse(&read_json(&parts.headers, taken)?)?, body })
+        let received = parts.extensions.remove::<Received>();
+        let received = received.ok_or_else(|| Problem::internal("a handler reads a body that was not received"))?;
+        let body = if let Received::Whole(bytes) = &received { bytes.clone() } else { Bytes::new() };
+        Ok(Self { request: T::parse(&read_json(&parts.headers, received)?)?, body })
     }
 }
 
-/// Reads what was taken in as JSON.
+/// Parses a received body as JSON.
 ///
 /// # Errors
 /// `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE` or `MALFORMED_JSON`.
-fn read_json(headers: &HeaderMap, taken: Taken) -> Result<Json, Problem> {
+fn read_json(headers: &HeaderMap, received: Received) -> Result<Json, Problem> {
     let malformed = |detail: String| Problem::new(Code::MalformedJson, detail);
     if !is_json(headers) {
         return Err(Problem::new(Code::UnsupportedMediaType, "send the body with content-type: application/json"));
@@ -124,12 +125,14 @@ fn read_json(headers: &HeaderMap, taken: Taken) -> Result<Json, Problem> {
         let detail = "send the body as it is, without content-encoding: compressed bodies are not read";
         return Err(Problem::new(Code::UnsupportedMediaType, detail));
     }
-    match taken {
-        Taken::Whole(bytes) => json::parse(&bytes).map_err(|error| malformed(format!("the body is not JSON: {error}"))),
-        Taken::TooLarge(limit) => {
-            Err(Problem::new(Code::PayloadTooLarge, format!("the body may have {limit} bytes at most")))
+    match received {
+        Received::Whole(bytes) => {
+            json::parse(&bytes).map_err(|error| malformed(format!("the body is not JSON: {error}")))
         }
-        Taken::CutOff => Err(malformed("the body ended before its time".into())),
+        Received::TooLarge(limit) => {
+            Err(Problem::new(Code::PayloadTooLarge, format!("the body is too large: at most {limit} bytes are read")))
+        }
+        Received::CutOff => Err(malformed("the connection ended before the body was complete".into())),
     }
 }
 
@@ -150,9 +153,9 @@ mod tests {
 
     async fn code(headers: &[(header::HeaderName, &'static str)], body: &'static str) -> Option<Code> {
         let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
-        let (taken, is_all) = read(Body::from(body), 10).await;
-        assert!(is_all);
-        read_json(&headers, taken).err().map(|problem| problem.code)
+        let (received, is_whole) = read(Body::from(body), 10).await;
+        assert!(is_whole);
+        read_json(&headers, received).err().map(|problem| problem.code)
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! Whose request it is: the address at the other end of the connection, or what proxies that are trusted say of it.
+//! Finds a client's address: the peer of the connection, or the address that trusted proxies state.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -9,26 +9,26 @@ use ipnet::IpNet;
 
 use crate::connections::address::{caller, is_trusted};
 
-/// Returns the address that a keyless caller is counted by: of IPv6 the /64, which is what one customer holds.
+/// Returns the address by which a caller without a key is counted; for IPv6 the /64, which one customer typically holds.
 pub(super) fn address(parts: &Parts, trusted: &[IpNet]) -> IpAddr {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
     caller(if is_trusted(peer, trusted) { forwarded(&parts.headers, peer, trusted) } else { peer })
 }
 
-/// Returns what trusted proxies say of the client: reading from the right, the first address that is not a trusted
+/// Returns the client's address as trusted proxies state it: from the right, the first address that is not a trusted
 /// proxy's.
 ///
-/// A proxy writes one of the two headers and may pass the other on as the client wrote it. So where both are there and
-/// differ, neither is believed, and the client is counted as the proxy itself.
+/// A proxy writes one of the two headers and may pass on the other as the client wrote it. If both are present and differ,
+/// neither is trusted, and the client is counted as the proxy.
 fn forwarded(headers: &HeaderMap, proxy: IpAddr, trusted: &[IpNet]) -> IpAddr {
     let lists = [(&X_FORWARDED_FOR, entry as Read), (&header::FORWARDED, forwarded_for as Read)];
-    let mut told = lists.iter().filter(|(name, _)| headers.contains_key(*name)).map(|(name, read)| {
+    let mut stated = lists.iter().filter(|(name, _)| headers.contains_key(*name)).map(|(name, read)| {
         let lines = headers.get_all(*name).into_iter().rev();
         let hops = lines.flat_map(|line| line.to_str().unwrap_or("").rsplit(','));
         nearest(hops.map(read), proxy, trusted)
     });
-    match (told.next(), told.next()) {
+    match (stated.next(), stated.next()) {
         (Some(one), Some(other)) if one != other => proxy,
         (one, _) => one.unwrap_or(proxy),
     }
@@ -36,11 +36,10 @@ fn forwarded(headers: &HeaderMap, proxy: IpAddr, trusted: &[IpNet]) -> IpAddr {
 
 const X_FORWARDED_FOR: header::HeaderName = header::HeaderName::from_static("x-forwarded-for");
 
-/// Reads the address in an entry of a list.
+/// Parses the address in an entry of a list.
 type Read = fn(&str) -> Option<IpAddr>;
 
-/// Returns the first address from the right that is not trusted; where an entry cannot be read, the proxy that wrote
-/// it.
+/// Returns the first untrusted address of `hops`. Stops at an entry that is no address, and returns the proxy that wrote it.
 fn nearest(hops: impl Iterator<Item = Option<IpAddr>>, proxy: IpAddr, trusted: &[IpNet]) -> IpAddr {
     let mut last = proxy;
     for hop in hops {

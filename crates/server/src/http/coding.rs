@@ -1,11 +1,11 @@
-//! Which content coding an answer has.
+//! Negotiates the content coding of answers.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
-/// A content coding that the service has, from the least preferred.
+/// A supported content coding, least preferred first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Coding {
     /// None.
@@ -20,7 +20,7 @@ impl Coding {
     /// Every coding.
     pub const ALL: [Self; 3] = [Self::Identity, Self::Gzip, Self::Zstd];
 
-    /// As headers name it.
+    /// Returns its name in headers.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Identity => "identity",
@@ -30,8 +30,8 @@ impl Coding {
     }
 }
 
-/// Picks the coding of an answer to a request with these headers. A client that accepts none is answered without one:
-/// an answer that it may be able to read is better than none.
+/// Returns the coding of an answer to a request with these headers. A client that accepts no supported coding is answered
+/// without one.
 pub fn accepted(headers: &HeaderMap) -> Coding {
     let lines = headers.get_all(header::ACCEPT_ENCODING).into_iter().filter_map(|line| line.to_str().ok());
     let items: Vec<(&str, f32)> = lines.flat_map(|line| line.split(',')).filter_map(item).collect();
@@ -44,7 +44,7 @@ pub fn accepted(headers: &HeaderMap) -> Coding {
     wanted.max_by(|a, b| quality(a).total_cmp(&quality(b)).then(a.cmp(b))).unwrap_or(Coding::Identity)
 }
 
-/// Returns a coding and how much it is wanted.
+/// Parses a coding and its quality.
 fn item(text: &str) -> Option<(&str, f32)> {
     let mut parts = text.split(';').map(str::trim);
     let name = parts.next()?;
@@ -52,7 +52,7 @@ fn item(text: &str) -> Option<(&str, f32)> {
     Some((name, quality.map_or(Some(1.0), |q| q.parse().ok()).filter(|q| (0.0..=1.0).contains(q))?))
 }
 
-/// Leaves of `Accept-Encoding` the one coding that the answer has, as a layer.
+/// Reduces `Accept-Encoding` to the answer's coding, as a layer.
 pub async fn negotiate(mut request: Request, next: Next) -> Response {
     let coding = accepted(request.headers());
     request.headers_mut().insert(header::ACCEPT_ENCODING, HeaderValue::from_static(coding.name()));

@@ -1,4 +1,4 @@
-//! The outermost layer: gives every request an id, writes problems, stamps every answer, logs one line.
+//! The outermost layer: gives every request an id, writes problems and common headers, and logs one line.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -20,32 +20,32 @@ use crate::metrics::Metrics;
 /// Header of the request id.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest request id of a caller's that is kept.
+/// Longest request id of a caller that is kept, in bytes.
 const MAX_ID_LEN: usize = 128;
 
-/// How much of a path is logged and told back, in bytes.
-const SHOWN_PATH: usize = 128;
+/// Longest path in logs and problems, in bytes.
+const MAX_PATH_BYTES: usize = 128;
 
-/// How much of a method is logged, in bytes.
-const SHOWN_METHOD: usize = 16;
+/// Longest method in logs, in bytes.
+const MAX_METHOD_BYTES: usize = 16;
 
-/// What inner layers leave for the outermost one.
+/// Values that inner layers pass to the outermost one.
 #[derive(Clone, Debug, Default)]
 pub struct Notes(Arc<OnceLock<Standing>>);
 
 impl Notes {
-    /// Leaves the caller's standing for the answer's headers.
+    /// Sets the caller's standing, for the answer's headers.
     pub fn standing(&self, standing: Standing) {
         let _ = self.0.set(standing);
     }
 }
 
-/// Gives every request an id and every answer its headers, as the outermost layer.
+/// Adds an id to every request and common headers to every answer, as the outermost layer.
 pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers().get(REQUEST_ID));
-    let method = shown(request.method().as_str(), SHOWN_METHOD);
-    let path = shown(request.uri().path(), SHOWN_PATH);
+    let method = shortened(request.method().as_str(), MAX_METHOD_BYTES);
+    let path = shortened(request.uri().path(), MAX_PATH_BYTES);
     let route =
         request.extensions().get::<MatchedPath>().map_or_else(|| "other".into(), |path| path.as_str().to_owned());
     let notes = Notes::default();
@@ -55,9 +55,9 @@ pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request,
         tracing::info_span!(target: "trace", "request", otel.kind = "server", http.route = route, request_id = id);
     let mut response = next.run(request).instrument(span).await;
     let problem = response.extensions_mut().remove::<Refusal>().map(|Refusal(problem)| problem);
-    let problem = problem.or_else(|| untold(&response));
+    let problem = problem.or_else(|| problem_of(&response));
     if let Some(problem) = &problem {
-        response = written(problem, response, &path, &id);
+        response = with_body(problem, response, &path, &id);
     }
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&id) {
@@ -82,8 +82,8 @@ pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request,
     response
 }
 
-/// Writes the problem's answer with the headers that inner layers have set (CORS, Allow).
-fn written(problem: &Problem, inner: Response, path: &str, id: &str) -> Response {
+/// Writes a problem's answer, with the headers that inner layers set (CORS, Allow).
+fn with_body(problem: &Problem, inner: Response, path: &str, id: &str) -> Response {
     let mut response = render(problem, path, id);
     for (name, value) in inner.headers() {
         if *name != header::CONTENT_LENGTH && !response.headers().contains_key(name) {
@@ -93,8 +93,8 @@ fn written(problem: &Problem, inner: Response, path: &str, id: &str) -> Response
     response
 }
 
-/// Returns the problem of a refusal that did not come from the service's own code.
-fn untold(response: &Response) -> Option<Problem> {
+/// Returns the problem for an error response that is not a [`Refusal`], such as one of the HTTP library.
+fn problem_of(response: &Response) -> Option<Problem> {
     let status = response.status();
     let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
     if is_json || !(status.is_client_error() || status.is_server_error()) {
@@ -111,26 +111,26 @@ fn untold(response: &Response) -> Option<Problem> {
     Some(Problem::new(code, code.meaning().title))
 }
 
-/// Client text for the log: no more of it than says what it is.
-fn shown(text: &str, most: usize) -> String {
-    if text.len() <= most {
+/// Cuts a client's text after `max_bytes`.
+fn shortened(text: &str, max_bytes: usize) -> String {
+    if text.len() <= max_bytes {
         return text.to_owned();
     }
-    let cut = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= most).last().unwrap_or(0);
+    let cut = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= max_bytes).last().unwrap_or(0);
     format!("{}…", &text[..cut])
 }
 
-/// Keeps a connection beyond the limits for questions after the service's health, as a layer.
-pub async fn health_alone(request: Request, next: Next) -> Response {
-    let health_only = request.extensions().get::<HealthOnly>().is_some();
-    if !health_only || ["/health", "/ready", "/metrics"].contains(&request.uri().path()) {
+/// Refuses other requests than health and metrics on a connection beyond the limits, as a layer.
+pub async fn health_only(request: Request, next: Next) -> Response {
+    let is_limited = request.extensions().get::<HealthOnly>().is_some();
+    if !is_limited || ["/health", "/ready", "/metrics"].contains(&request.uri().path()) {
         return next.run(request).await;
     }
-    let detail = "more connections are at work than the service takes";
+    let detail = "the service has reached its limit of connections: retry";
     closing(Refusal(Problem::new(Code::Overloaded, detail)).into_response())
 }
 
-/// Returns the caller's id if it is a sane token, a new one otherwise.
+/// Returns the caller's request id if it has at most 128 letters, digits and `-_.:`, otherwise a new one.
 fn request_id(asked: Option<&HeaderValue>) -> String {
     let sane = |text: &&str| {
         let token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
@@ -140,7 +140,7 @@ fn request_id(asked: Option<&HeaderValue>) -> String {
     asked.map_or_else(|| Uuid::now_v7().to_string(), str::to_owned)
 }
 
-/// Answers a panic in a handler: the client learns nothing, the log learns all.
+/// Answers a panic in a handler with `INTERNAL`, and logs its message.
 pub fn panicked(cause: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let text = cause.downcast_ref::<&str>().copied().map(str::to_owned);
     let text = text.or_else(|| cause.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of unknown kind".into());
@@ -153,9 +153,9 @@ mod tests {
 
     #[test]
     fn client_text_is_cut_between_letters() {
-        assert_eq!(shown("/v1/quote", 128), "/v1/quote");
-        assert_eq!(shown("äöü", 3), "ä…");
-        assert_eq!(shown(&"x".repeat(60_000), 128).chars().count(), 129);
+        assert_eq!(shortened("/v1/quote", 128), "/v1/quote");
+        assert_eq!(shortened("äöü", 3), "ä…");
+        assert_eq!(shortened(&"x".repeat(60_000), 128).chars().count(), 129);
     }
 
     #[test]

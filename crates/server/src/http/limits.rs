@@ -1,8 +1,7 @@
-//! Calls per minute, per key and per address.
+//! Rate limits: counts calls per minute, per key and per address.
 //!
-//! What is counted is never forgotten before its minute is over, whoever else calls. Keys are as many as the operator
-//! made. Addresses are without number: where as many are counted as there is room for, those that come new are counted
-//! together with their neighbours, and beyond that all together.
+//! A count is kept until its minute is over. Keys are as many as the operator created. The number of addresses is
+//! unbounded, the table is not: when it is full, new addresses are counted by their network, and then all together.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
@@ -13,22 +12,22 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use braid_quoting::{Code, Problem};
 use braid_store::replicas::CallsLeft;
 
-/// Length of a window.
+/// Length of a window, in milliseconds.
 const WINDOW_MS: u64 = 60_000;
 
-/// Length of the window that bursts are counted in.
+/// Length of the window of bursts, in milliseconds.
 const BURST_MS: u64 = 1_000;
 
-/// Independent parts of the table, so that callers seldom wait for each other.
+/// Number of independently locked parts of the table.
 const SHARDS: usize = 16;
 
-/// Addresses that each part counts one by one. Beyond, new ones are counted by their neighbourhood.
+/// Entries of a part up to which new addresses are counted one by one; beyond, by their network.
 const ADDRESSES_PER_SHARD: usize = 8_192;
 
-/// Addresses and neighbourhoods that each part counts. Beyond, new ones are counted all together.
+/// Entries of a part up to which new addresses are counted by their network; beyond, all together.
 const GROUPS_PER_SHARD: usize = 12_288;
 
-/// What is counted together.
+/// A caller or group of callers that is counted as one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Counted {
     /// Reads without a key.
@@ -39,46 +38,46 @@ pub enum Counted {
     Keyed(String),
 }
 
-/// Where calls without a key come from.
+/// Origin of calls without a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// One address, of IPv6 one /64.
+    /// One address; for IPv6 a /64.
     Address(IpAddr),
-    /// A /16, of IPv6 a /32.
-    Neighbourhood(IpAddr),
-    /// Anywhere else.
-    Elsewhere,
+    /// A network: a /16, for IPv6 a /32.
+    Network(IpAddr),
+    /// All other addresses.
+    Others,
 }
 
 impl Origin {
-    /// Returns the next larger origin, and how many origins may be counted where it is.
+    /// Returns the next larger origin, and the most entries of a part at which it may be added.
     fn larger(self) -> Option<(Self, usize)> {
         match self {
             Self::Address(IpAddr::V4(address)) => {
                 let network = Ipv4Addr::from_bits(address.to_bits() >> 16 << 16);
-                Some((Self::Neighbourhood(network.into()), GROUPS_PER_SHARD))
+                Some((Self::Network(network.into()), GROUPS_PER_SHARD))
             }
             Self::Address(IpAddr::V6(address)) => {
                 let network = Ipv6Addr::from_bits(address.to_bits() >> 96 << 96);
-                Some((Self::Neighbourhood(network.into()), GROUPS_PER_SHARD))
+                Some((Self::Network(network.into()), GROUPS_PER_SHARD))
             }
-            Self::Neighbourhood(_) => Some((Self::Elsewhere, usize::MAX)),
-            Self::Elsewhere => None,
+            Self::Network(_) => Some((Self::Others, usize::MAX)),
+            Self::Others => None,
         }
     }
 
     fn shared_name(self) -> String {
         match self {
             Self::Address(address) => address.to_string(),
-            Self::Neighbourhood(network) => format!("{network}*"),
-            Self::Elsewhere => "*".into(),
+            Self::Network(network) => format!("{network}*"),
+            Self::Others => "*".into(),
         }
     }
 }
 
 impl Counted {
-    /// Returns what a call is counted as where there is no room to count its caller alone; a key is always counted
-    /// alone.
+    /// Returns the group that a caller is counted with if there is no room for it alone; `None` for a key, which is always
+    /// counted alone.
     fn larger(&self) -> Option<(Self, usize)> {
         match self {
             Self::Read(origin) => origin.larger().map(|(origin, room)| (Self::Read(origin), room)),
@@ -87,7 +86,7 @@ impl Counted {
         }
     }
 
-    /// Returns a name that other services of the same operator count by too.
+    /// Returns the name by which several services count it together.
     pub fn shared_name(&self) -> String {
         match self {
             Self::Read(origin) => format!("read:{}", origin.shared_name()),
@@ -97,32 +96,31 @@ impl Counted {
     }
 }
 
-/// How often a caller may call.
+/// A caller's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// The policy's name.
     pub policy: &'static str,
     /// Calls in a minute.
     pub per_min: u32,
-    /// Calls in a second, where that is bounded too.
+    /// Calls in a second, if limited.
     pub burst: Option<u32>,
 }
 
-/// Where a caller stands: what the `RateLimit` headers say.
+/// A caller's use of its quota, for the `RateLimit` headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// What the caller may.
+    /// The caller's limits.
     pub quota: Quota,
     /// Calls left in this minute.
     pub remaining: u32,
     /// Seconds until the minute ends, rounded up.
     pub reset_s: u64,
-    /// Calls left in this second, where that is bounded.
+    /// Calls left in this second, if limited.
     pub burst_remaining: Option<u32>,
 }
 
-/// Counts calls in windows that start with a caller's first call: of a minute, and of a second where bursts are
-/// bounded.
+/// Counts calls in windows that start with a caller's first call: a minute, and a second for bursts.
 #[derive(Debug)]
 pub struct Limits {
     shards: Vec<Mutex<Shard>>,
@@ -132,8 +130,8 @@ pub struct Limits {
 #[derive(Debug, Default)]
 struct Shard {
     callers: HashMap<Counted, Windows>,
-    /// When those whose minute is over are looked for again.
-    tidied_again_ms: u64,
+    /// Time of the next removal of entries whose minute is over.
+    next_cleanup_ms: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -149,7 +147,7 @@ struct Window {
 }
 
 impl Window {
-    /// Returns the window at a time: this one, or a new one where it is over.
+    /// Returns the window at a time: this one, or a new one if it is over.
     fn at(self, now_ms: u64, length_ms: u64) -> Self {
         if now_ms < self.ends_ms { self } else { Self { ends_ms: now_ms.saturating_add(length_ms), used: 0 } }
     }
@@ -163,8 +161,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Counts a call, by a clock that never goes back. The standing holds either way; `false` is a call too many, which
-    /// is not counted.
+    /// Counts a call, by a clock that never goes back. Returns `false` for a call above the quota, which is not counted.
     pub fn count(&self, caller: Counted, quota: Quota, now_ms: u64) -> (Standing, bool) {
         let mut shard = self.shard(&caller);
         let windows = shard.windows(caller, now_ms);
@@ -186,7 +183,7 @@ impl Limits {
         (standing, allowed)
     }
 
-    /// Takes back a call that was counted, where it is refused after all.
+    /// Takes back a counted call that another check refused.
     pub fn take_back(&self, caller: Counted) {
         let mut shard = self.shard(&caller);
         let group = shard.group(caller);
@@ -196,7 +193,7 @@ impl Limits {
         }
     }
 
-    /// As what a caller was counted last: itself, or all those that it is counted with.
+    /// Returns the entry by which a caller was counted last: itself or its group.
     pub fn counted_as(&self, caller: Counted) -> Counted {
         self.shard(&caller).group(caller)
     }
@@ -208,17 +205,17 @@ impl Limits {
 }
 
 impl Shard {
-    /// As what a caller is counted at present.
+    /// Returns the entry by which a caller is counted at present.
     fn group(&self, caller: Counted) -> Counted {
         let all = std::iter::successors(Some(caller.clone()), |caller| caller.larger().map(|(larger, _)| larger));
         all.into_iter().find(|caller| self.callers.contains_key(caller)).unwrap_or(caller)
     }
 
-    /// Returns the windows of a caller, or of all those that it is counted with.
+    /// Returns the windows of a caller or its group. Adds an entry if there is none.
     fn windows(&mut self, mut caller: Counted, now_ms: u64) -> &mut Windows {
-        if self.callers.len() >= ADDRESSES_PER_SHARD && now_ms >= self.tidied_again_ms {
+        if self.callers.len() >= ADDRESSES_PER_SHARD && now_ms >= self.next_cleanup_ms {
             self.callers.retain(|_, windows| windows.minute.ends_ms > now_ms);
-            self.tidied_again_ms = now_ms.saturating_add(BURST_MS);
+            self.next_cleanup_ms = now_ms.saturating_add(BURST_MS);
         }
         let mut room = ADDRESSES_PER_SHARD;
         while self.callers.len() >= room && !self.callers.contains_key(&caller) {
@@ -230,7 +227,7 @@ impl Shard {
 }
 
 impl Standing {
-    /// Returns the same caller where all services together stand.
+    /// Returns the standing over all services.
     pub fn shared(self, left: CallsLeft) -> Self {
         let per_min = self.quota.per_min;
         Self {
@@ -257,7 +254,7 @@ impl Standing {
         }
     }
 
-    /// Returns the problem of a call too many.
+    /// Returns the problem of a call above the quota.
     pub fn exceeded(&self) -> Problem {
         let Quota { per_min, burst, .. } = self.quota;
         match burst.filter(|_| self.remaining > 0) {
@@ -354,11 +351,11 @@ mod tests {
     #[test]
     fn an_origin_is_within_a_larger_one_that_has_more_room() {
         let address = Origin::Address("2001:db8:1:2::".parse().unwrap());
-        let network = Origin::Neighbourhood("2001:db8::".parse().unwrap());
+        let network = Origin::Network("2001:db8::".parse().unwrap());
         assert_eq!(address.larger(), Some((network, GROUPS_PER_SHARD)));
         let (network, room) = Origin::Address([1, 2, 3, 4].into()).larger().unwrap();
-        assert_eq!((network, room), (Origin::Neighbourhood([1, 2, 0, 0].into()), GROUPS_PER_SHARD));
-        assert_eq!(network.larger(), Some((Origin::Elsewhere, usize::MAX)), "all the others have room together");
+        assert_eq!((network, room), (Origin::Network([1, 2, 0, 0].into()), GROUPS_PER_SHARD));
+        assert_eq!(network.larger(), Some((Origin::Others, usize::MAX)), "all the others have room together");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What every request passes through: ids, problems, panics, limits, keys, bodies.
+//! The layers that every request passes through: ids, problems, panics, limits, keys, bodies.
 
 pub mod auth;
 pub mod body;

@@ -1,4 +1,4 @@
-//! Problems on the wire: RFC 9457, with a stable code and every wrong field.
+//! Writes problems as RFC 9457 bodies, with a stable code and every wrong field.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, Response, StatusCode, header};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-/// A problem on its way to the client. The outermost layer adds the path and the request id and writes the body.
+/// A problem as the answer of a handler. The outermost layer adds path and request id, and writes the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(pub Problem);
 
@@ -72,13 +72,13 @@ pub struct ProblemBody {
     /// Stable code.
     #[schema(value_type = ProblemCode)]
     code: &'static str,
-    /// What is wrong this time.
+    /// Explanation of this occurrence.
     detail: String,
-    /// The path that was asked.
+    /// Path of the request.
     instance: String,
-    /// Names the request in the service's log.
+    /// Id of the request in the service's log.
     request_id: String,
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later: after `Retry-After`, if the answer has it.
     retryable: bool,
     /// Every wrong field.
     errors: Vec<FieldError>,
@@ -92,17 +92,17 @@ pub struct ProblemRepeated {
     /// Stable code.
     #[schema(value_type = ProblemCode)]
     code: &'static str,
-    /// What is wrong, with the first field's detail.
+    /// `detail`, with that of the first wrong field.
     message: String,
-    /// `{"errors": […]}` where fields are wrong, empty otherwise.
+    /// `{"errors": […]}` if fields are wrong, otherwise empty.
     details: Value,
 }
 
 impl ProblemBody {
-    /// Returns a problem with what only the outermost layer knows: the path that was asked, and the request's id.
+    /// Returns the body of a problem; `instance` is the request's path.
     pub fn new(problem: &Problem, instance: &str, request_id: &str) -> Self {
         let Problem { code, detail, errors, .. } = problem;
-        let Meaning { name, title, retryable } = code.meaning();
+        let Meaning { name, title, .. } = code.meaning();
         let message = match errors.first() {
             Some(first) if first.detail != *detail => format!("{detail}: {first}"),
             _ => detail.clone(),
@@ -116,19 +116,19 @@ impl ProblemBody {
             detail: detail.clone(),
             instance: instance.to_owned(),
             request_id: request_id.to_owned(),
-            retryable,
+            retryable: problem.is_retryable(),
             errors: errors.clone(),
             error: ProblemRepeated { code: name, message, details },
         }
     }
 
-    /// Returns the body as it is sent.
+    /// Returns the body's text.
     pub fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// Writes a problem's answer, with what only the outermost layer knows.
+/// Writes a problem's answer; `instance` is the request's path.
 pub fn render(problem: &Problem, instance: &str, request_id: &str) -> Response<Body> {
     let mut response = Response::new(Body::from(ProblemBody::new(problem, instance, request_id).text()));
     *response.status_mut() = status(problem.code);
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_waiting_helps_where_retryable() {
+    fn a_code_is_retryable_if_its_status_is() {
         for code in Code::ALL.iter().copied() {
             let waiting = [StatusCode::TOO_MANY_REQUESTS, StatusCode::REQUEST_TIMEOUT];
             let waits = status(code).is_server_error() || waiting.contains(&status(code));

@@ -1,4 +1,4 @@
-//! What the address of a request says: the parameters of its query, and the quote that its path names.
+//! Extracts the parameters of a query, and the quote id of a path.
 
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::problem::Refusal;
 
-/// Parameters that keep their rules.
+/// Valid parameters of a query.
 #[derive(Debug)]
 pub struct Asked<T>(pub T);
 
@@ -21,12 +21,13 @@ impl<S: Send + Sync, T: request::Request> FromRequestParts<S> for Asked<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
         let pairs = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
-        let pairs = pairs.map_err(|_| Problem::new(Code::ValidationFailed, "the query string cannot be read"))?;
+        let pairs =
+            pairs.map_err(|_| Problem::new(Code::ValidationFailed, "the query string is not valid URL encoding"))?;
         Ok(Self(T::parse_query(&pairs.0)?))
     }
 }
 
-/// The quote that a path names.
+/// The quote id of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Named(pub Uuid);
 
@@ -43,6 +44,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Named {
 impl IntoParams for Named {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let id = ParameterBuilder::new().name("quote_id").parameter_in(ParameterIn::Path).required(Required::True);
-        vec![id.description(Some("The quote's id.")).schema(Some(QuoteId.schema())).build()]
+        vec![id.description(Some("Id of the quote.")).schema(Some(QuoteId.schema())).build()]
     }
 }

@@ -1,4 +1,4 @@
-//! A text that never changes while the process lives: its bytes are made once, in every coding.
+//! Serves a text that never changes in a process: encodes it once per coding.
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -26,12 +26,12 @@ impl StaticText {
         let text = text.into();
         let mut hasher = DefaultHasher::new();
         hasher.write(&text);
-        // weak, since it names the text in every coding
+        // weak: the same for every coding
         let tag = HeaderValue::from_str(&format!("W/\"{:016x}\"", hasher.finish()));
         Self { kind, text, tag: tag.unwrap_or(HeaderValue::from_static("W/\"\"")), encoded: Default::default() }
     }
 
-    /// Answers with the text in the coding that a request accepts, or that the client has it already.
+    /// Answers with the text in a coding that the request accepts, or with 304 if `If-None-Match` has its tag.
     pub(crate) async fn answer(&self, headers: &HeaderMap) -> Response {
         let known = headers.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|line| line.to_str().ok());
         let own = self.tag.to_str().unwrap_or("").trim_start_matches("W/");
@@ -56,7 +56,7 @@ impl StaticText {
     }
 }
 
-/// Bytes in a coding, by the layer that encodes every other answer.
+/// Encodes a text with the layer that encodes all other answers.
 async fn encode(text: Bytes, coding: Coding) -> Bytes {
     let plain = text.clone();
     let router = Router::new().fallback(move || std::future::ready(plain.clone()));

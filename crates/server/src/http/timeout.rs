@@ -1,4 +1,4 @@
-//! The deadline of every answer.
+//! Limits the time of every answer.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub async fn within(limit: Duration, request: Request, next: Next) -> Response {
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let detail = format!("no answer within {} s", limit.as_secs());
+            let detail = format!("no answer within {} s: retry", limit.as_secs());
             Refusal(Problem::new(Code::DeadlineExceeded, detail)).into_response()
         }
     }

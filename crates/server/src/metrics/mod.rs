@@ -1,7 +1,7 @@
-//! `GET /metrics`: what a Prometheus server reads.
+//! `GET /metrics`, for a Prometheus server.
 //!
-//! Requests, solves and simulations are counted as they happen; what other parts of the service know is asked of them
-//! at each scrape, by the collectors of the other files here.
+//! Requests, solves and simulations are counted as they happen. The collectors in the other files read the state of the
+//! service's parts at each scrape.
 
 mod nodes;
 mod samples;
@@ -30,7 +30,7 @@ use crate::problems::PlainProblems;
 
 pub(crate) use state::StateCollector;
 
-/// The type of the answer.
+/// Media type of the answer.
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Labels of answers.
@@ -47,7 +47,7 @@ struct Refused {
     code: &'static str,
 }
 
-/// Everything that is measured.
+/// The service's metrics.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -58,7 +58,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Metrics of requests, of the work behind quotes, and of what collectors ask of the parts of the service.
+    /// Returns the metrics of requests and of the work behind quotes, with collectors of the service's parts.
     pub(crate) fn new(measures: &Measures, state: StateCollector, accounts: &Accounts) -> Self {
         let mut registry = Registry::with_prefix("braid");
         let requests = Family::new_with_constructor(seconds as fn() -> Histogram);
@@ -68,7 +68,7 @@ impl Metrics {
         registry.register("http_problems", refusals, problems.clone());
         let commit = option_env!("BRAID_COMMIT").unwrap_or("unknown");
         let build = Info::new([("version", env!("CARGO_PKG_VERSION")), ("commit", commit)]);
-        registry.register("build", "What runs", build);
+        registry.register("build", "Version and commit", build);
         measures.register(&mut registry);
         let ready = "Time from the signal of a block to its market being ready for quotes, in seconds";
         registry.register("market_ready_seconds", ready, state.markets.feed.ready_seconds.clone());
@@ -82,8 +82,7 @@ impl Metrics {
         Self { registry, requests, problems, publishes }
     }
 
-    /// Counts an answer. `route` is the route's template, never what a client wrote, so that the number of series is
-    /// bounded.
+    /// Counts an answer. `route` is the route's template, not the client's path, so that the number of series is bounded.
     pub fn count(&self, route: &str, status: u16, code: Option<&'static str>, took: Duration) {
         let answered = Answered { route: route.to_owned(), status };
         self.requests.get_or_create(&answered).observe(took.as_secs_f64());
@@ -92,7 +91,7 @@ impl Metrics {
         }
     }
 
-    /// Writes all of it as text.
+    /// Writes the metrics as text.
     fn text(&self) -> String {
         let mut text = String::new();
         // writing to a string does not fail
@@ -101,16 +100,16 @@ impl Metrics {
     }
 }
 
-/// Answers with all that is measured.
+/// Answers with the metrics.
 #[utoipa::path(get, operation_id = "metrics", path = "/metrics", tag = "service", summary = "Metrics", security(()),
-    responses((status = 200, description = "For a Prometheus server. Not here where the service has a port of its own for them.", body = String, content_type = "application/openmetrics-text"), PlainProblems))]
+    responses((status = 200, description = "Metrics for a Prometheus server. Absent if the service serves them on a port of their own.", body = String, content_type = "application/openmetrics-text"), PlainProblems))]
 pub async fn get_metrics(State(metrics): State<Arc<Metrics>>) -> Response {
     let mut response = metrics.text().into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
     response
 }
 
-/// Returns a service of its own for metrics alone, for a port that no client reaches.
+/// Returns a router for metrics alone, for a port that clients cannot reach.
 pub fn router(metrics: Arc<Metrics>) -> Router {
     Router::new().route("/metrics", get(get_metrics)).with_state(metrics)
 }

@@ -1,4 +1,4 @@
-//! How well each node does. Nodes have names that show no more than their host.
+//! Metrics of each node. A node's name is its host and port.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 
 use super::samples::Samples;
 
-/// Asks the nodes' connections.
+/// Reads the nodes' reports.
 pub(super) struct NodeCollector(pub(super) Node);
 
 impl fmt::Debug for NodeCollector {
@@ -30,7 +30,7 @@ impl Collector for NodeCollector {
         gauges("node_score", "How good the node is, 0 to 100", |node| Some(u64::from(node.score)))?;
         gauges("node_leads", "1 for the node that is asked first", |node| Some(u64::from(node.leads)))?;
         gauges("node_block", "Height of the newest block that the node reported", |node| node.head)?;
-        samples.gauges("node_fault", "1 for what is the matter with a node", |mut gauge| {
+        samples.gauges("node_fault", "1 for a node's fault, by its name", |mut gauge| {
             let faults = reports.iter().filter_map(|report| Some((report, report.fault.as_ref()?)));
             faults
                 .into_iter()

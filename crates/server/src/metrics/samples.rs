@@ -1,4 +1,4 @@
-//! Writing single samples at a scrape.
+//! Writes samples at a scrape.
 
 use std::fmt::Result;
 
@@ -10,29 +10,29 @@ use prometheus_client::metrics::counter::ConstCounter;
 pub(super) struct Samples<'a>(pub(super) DescriptorEncoder<'a>);
 
 impl Samples<'_> {
-    /// Writes what is so now.
+    /// Writes a current value.
     pub(super) fn gauge(&mut self, name: &str, help: &str, value: impl EncodeGaugeValue) -> Result {
         let encoder = &mut self.0.encode_descriptor(name, help, None, MetricType::Gauge)?;
         encoder.encode_gauge(&value)
     }
 
-    /// 1 where it is so now, else 0.
+    /// Writes 1 for true, 0 for false.
     pub(super) fn flag(&mut self, name: &str, help: &str, is_so: bool) -> Result {
         self.gauge(name, help, u32::from(is_so))
     }
 
-    /// Writes how often it happened since the start.
+    /// Writes a count since the start.
     pub(super) fn counter(&mut self, name: &str, help: &str, count: u64) -> Result {
         let counter = ConstCounter::new(count);
         counter.encode(self.0.encode_descriptor(name, help, None, counter.metric_type())?)
     }
 
-    /// Writes what is so now, once for each label.
+    /// Writes current values, one for each label.
     pub(super) fn gauges(&mut self, name: &str, help: &str, write: impl FnOnce(Labelled<'_, '_>) -> Result) -> Result {
         write(Labelled { encoder: &mut self.0.encode_descriptor(name, help, None, MetricType::Gauge)? })
     }
 
-    /// Writes how often it happened since the start, once for each label.
+    /// Writes counts since the start, one for each label.
     pub(super) fn counters(
         &mut self,
         name: &str,
@@ -42,7 +42,7 @@ impl Samples<'_> {
         write(Labelled { encoder: &mut self.0.encode_descriptor(name, help, None, MetricType::Counter)? })
     }
 
-    /// Writes how values were spread since the start, once for each label.
+    /// Writes histograms since the start, one for each label.
     pub(super) fn histograms(
         &mut self,
         name: &str,
@@ -69,8 +69,8 @@ impl Labelled<'_, '_> {
         ConstCounter::new(count).encode(self.encoder.encode_family(&labels)?)
     }
 
-    /// Writes one sample of a histogram: its sum, its count, and how many lie at or below each bound and above the one
-    /// before.
+    /// Writes one histogram: its sum, its count, and the number of values in each bucket, at or below its bound and above
+    /// the one before.
     pub(super) fn histogram(&mut self, labels: &[(&str, &str)], sum: f64, buckets: &[(f64, u64)]) -> Result {
         let count = buckets.iter().map(|(_, count)| count).sum();
         self.encoder.encode_family(&labels)?.encode_histogram::<[(&str, &str); 0]>(sum, count, buckets, None)

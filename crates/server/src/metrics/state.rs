@@ -1,4 +1,4 @@
-//! What the parts of the service know at a scrape: market, disk, audit, threads.
+//! Metrics of the service's parts: market, follower, disk, audit, threads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 
 use super::samples::Samples;
 
-/// Asks the parts of the service.
+/// Reads the state of the service's parts.
 pub(crate) struct StateCollector {
     pub(crate) markets: Markets,
     pub(crate) audit: Arc<Audit>,
@@ -73,7 +73,7 @@ impl StateCollector {
         samples.flag("replicas_failing", "1 while the Redis server that services share does not answer", failing)?;
         let (quotes, bytes) = self.stored.store.waiting();
         samples.gauge("quotes_waiting", "Quotes that are in memory and not on disk yet", quotes as u64)?;
-        let help = "Memory that they take; at 64 MiB quotes are refused";
+        let help = "Bytes of these quotes; from 64 MiB on quotes are refused";
         samples.gauge("quotes_waiting_bytes", help, bytes as u64)
     }
 
@@ -83,28 +83,24 @@ impl StateCollector {
         samples.gauge("quarantined_pools", "Pools that the self-audit excludes", quarantined)?;
         samples.counter("audit_messages", "Messages to the node that the self-audit took", audit.messages())?;
         let [agreed, differed, unknown] = audit.counts();
-        samples.counters(
-            "audit_checks",
-            "Swaps that the self-audit ran in the EVM, by what came out",
-            |mut checks| {
-                checks.counter(&[("verdict", "agreed")], agreed)?;
-                checks.counter(&[("verdict", "differed")], differed)?;
-                checks.counter(&[("verdict", "unknown")], unknown)
-            },
-        )?;
+        samples.counters("audit_checks", "Swaps that the self-audit ran in the EVM, by result", |mut checks| {
+            checks.counter(&[("verdict", "agreed")], agreed)?;
+            checks.counter(&[("verdict", "differed")], differed)?;
+            checks.counter(&[("verdict", "unknown")], unknown)
+        })?;
         let tokens = audit.tokens.count() as u64;
-        samples.gauge("audit_sound_tokens", "Tokens that were found to move as amounts say", tokens)?;
+        samples.gauge("audit_sound_tokens", "Tokens whose transfers were verified", tokens)?;
         let vaults = audit.vaults.count() as u64;
-        samples.gauge("audit_proven_vaults", "Vaults that were named and do what their models say", vaults)
+        samples.gauge("audit_proven_vaults", "Unlisted vaults that the EVM confirmed", vaults)
     }
 
     fn threads(&self, samples: &mut Samples<'_>) -> fmt::Result {
-        let waits = "Work that waits: solves and simulations for a thread, simulations for others of their callers";
+        let waits = "Waiting work: solves and simulations for a thread, simulations for others of the same caller";
         samples.gauges("work_waiting", waits, |mut waiting| {
             waiting.gauge(&[("line", "threads")], self.solves.waiting() as u64)?;
             waiting.gauge(&[("line", "callers")], self.simulator.waiting() as u64)
         })?;
-        let help = "Quotes turned away because too much waited";
+        let help = "Quotes refused because too much work waited";
         samples.counter("work_turned_away", help, self.solves.turned_away())
     }
 }

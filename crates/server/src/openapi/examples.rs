@@ -1,17 +1,17 @@
-//! Examples of every call's request and answer, as the service of `make demo` wrote them. A test holds them to the schemas.
+//! Examples of every call's request and answer, recorded from `make demo`. A test checks them against the schemas.
 
 use serde_json::Value;
 use utoipa::Modify;
 use utoipa::openapi::content::Content;
 use utoipa::openapi::{OpenApi, RefOr};
 
-/// By operation id: `request` where there is a body, `response`.
+/// By operation id: `response`, and `request` for a call with a body.
 const TEXT: &str = include_str!("examples.json");
 
-/// Puts the examples into the document.
-pub(super) struct Shown;
+/// Adds the examples to the document.
+pub(super) struct Examples;
 
-impl Modify for Shown {
+impl Modify for Examples {
     fn modify(&self, document: &mut OpenApi) {
         let examples: Value = serde_json::from_str(TEXT).unwrap_or_default();
         for item in document.paths.paths.values_mut() {

@@ -1,4 +1,4 @@
-//! The headers that answers have, described once and named by every answer that has them.
+//! The headers of answers, described once and referenced by the answers that have them.
 
 use utoipa::Modify;
 use utoipa::openapi::header::HeaderBuilder;
@@ -6,21 +6,25 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{OpenApi, Ref, RefOr};
 
-/// Puts the headers into the document.
+/// Adds the headers to the document.
 pub(super) struct ResponseHeaders;
 
-/// Name, type, and what a header says.
+/// Name, type and description of each header.
 const HEADERS: [(&str, Type, &str); 6] = [
     (
         "X-Request-Id",
         Type::String,
-        "Names the request in the service's log: the caller's own where that is a sane token.",
+        "Id of the request in the service's log: the caller's own if it has at most 128 letters, digits and `-_.:`.",
     ),
-    ("RateLimit-Policy", Type::String, "What the caller may, where the call was counted: `\"keyed\";q=600;w=60`."),
-    ("RateLimit", Type::String, "What is left of it, and seconds until all is back: `\"keyed\";r=599;t=60`."),
-    ("Retry-After", Type::Integer, "Seconds after which to try again."),
+    (
+        "RateLimit-Policy",
+        Type::String,
+        "The caller's limit, if the call was counted: `\"keyed\";q=600;w=60` is 600 calls in 60 s.",
+    ),
+    ("RateLimit", Type::String, "Remaining calls, and seconds until the limit is reset: `\"keyed\";r=599;t=60`."),
+    ("Retry-After", Type::Integer, "Seconds after which to retry."),
     ("WWW-Authenticate", Type::String, "Always `ApiKey header=\"X-API-Key\"`."),
-    ("ETag", Type::String, "Names this text; `If-None-Match` with it is answered 304."),
+    ("ETag", Type::String, "Identifies this text; a request with it in `If-None-Match` is answered 304."),
 ];
 
 impl Modify for ResponseHeaders {
@@ -45,6 +49,8 @@ fn describe(path: &str, operation: &mut Operation) {
         let own: &[&str] = match status.as_str() {
             "401" => &["WWW-Authenticate"],
             "429" | "503" => &["Retry-After"],
+            // a token or pool of the quote is still being checked
+            "422" if path == "/v1/quote" => &["Retry-After"],
             "200" | "304" if path == "/openapi.json" => &["ETag"],
             _ => &[],
         };

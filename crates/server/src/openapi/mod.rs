@@ -1,4 +1,4 @@
-//! The contract as an OpenAPI 3.1 document, generated from the types that write the answers.
+//! The OpenAPI 3.1 document, generated from the types of requests and answers.
 
 mod examples;
 mod headers;
@@ -16,7 +16,7 @@ use crate::http::problem::{ProblemBody, ProblemRepeated};
 use crate::http::static_text::StaticText;
 use crate::problems::PlainProblems;
 use crate::{data, health, receipt, swap};
-use examples::Shown;
+use examples::Examples;
 use headers::ResponseHeaders;
 
 /// The document.
@@ -24,13 +24,13 @@ use headers::ResponseHeaders;
 #[openapi(
     info(
         title = "Braid",
-        description = "Finds the best way to swap tokens on Ethereum and turns it into one unsigned transaction.\n\nA build needs an API key in the header `X-API-Key`, or as `Authorization: Bearer`. So does a quote, unless the service lets callers without a key quote, under a lower limit per address: without a key, 401 `API_KEY_MISSING` tells that it does not. Market data needs no key; a valid key raises its limit. `/health`, `/ready`, `/metrics` and this document are neither counted nor limited.\n\nAny request may be answered 404 `NOT_FOUND`, 405 `METHOD_NOT_ALLOWED`, 408 `REQUEST_TIMEOUT`, 414 `URI_TOO_LONG` or 431 `HEADERS_TOO_LARGE` as well.",
+        description = "Finds the best way to swap tokens on Ethereum and turns it into one unsigned transaction.\n\nA build needs an API key in the header `X-API-Key`, or as `Authorization: Bearer`. So does a quote, unless the service allows quotes without a key, under a lower limit per address. If it does not, it answers 401 `API_KEY_MISSING`. Market data needs no key; a valid key raises its limit. `/health`, `/ready`, `/metrics` and this document are neither counted nor limited.\n\nAny request may be answered 404 `NOT_FOUND`, 405 `METHOD_NOT_ALLOWED`, 408 `REQUEST_TIMEOUT`, 414 `URI_TOO_LONG` or 431 `HEADERS_TOO_LARGE` as well.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
     servers((url = "/", description = "The service that serves this document.")),
     tags(
         (name = "swap", description = "Quotes and transactions."),
-        (name = "market", description = "What the market, the chain and accounts are like."),
+        (name = "market", description = "Data of the market, the chain and accounts."),
         (name = "service", description = "The service itself.")
     ),
     paths(
@@ -53,11 +53,11 @@ use headers::ResponseHeaders;
         get
     ),
     components(schemas(ProblemBody, ProblemRepeated)),
-    modifiers(&ApiKeyHeader, &Named, &AlwaysPresent, &ResponseHeaders, &PlainWords, &Shown)
+    modifiers(&ApiKeyHeader, &DataReferences, &AlwaysPresent, &ResponseHeaders, &NoDescriptions, &Examples)
 )]
 pub struct Document;
 
-/// The header that carries the key.
+/// Adds the header with the API key.
 struct ApiKeyHeader;
 
 impl Modify for ApiKeyHeader {
@@ -69,10 +69,10 @@ impl Modify for ApiKeyHeader {
     }
 }
 
-/// What is in `{"data": …}` has a schema of its own: it is named there instead of being written out once more.
-struct Named;
+/// Replaces the inline schema in `{"data": …}` by a reference to the answer's own schema.
+struct DataReferences;
 
-impl Modify for Named {
+impl Modify for DataReferences {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let schemas = document.components.iter_mut().flat_map(|components| &mut components.schemas);
         for (name, schema) in schemas {
@@ -91,7 +91,7 @@ impl Modify for Named {
     }
 }
 
-/// Every field of an answer is always written, `null` or not: all of them are required, and none may be added.
+/// Marks every field of an answer as required: answers always write all fields.
 struct AlwaysPresent;
 
 impl Modify for AlwaysPresent {
@@ -107,10 +107,10 @@ impl Modify for AlwaysPresent {
     }
 }
 
-/// Operations are told by their summaries: what the handlers' documentation says of Rust is not for clients.
-struct PlainWords;
+/// Removes operations' descriptions, which are the handlers' Rust documentation. Summaries describe them to clients.
+struct NoDescriptions;
 
-impl Modify for PlainWords {
+impl Modify for NoDescriptions {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         for item in document.paths.paths.values_mut() {
             for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
@@ -120,14 +120,14 @@ impl Modify for PlainWords {
     }
 }
 
-/// Returns the document as it is served and committed.
+/// Returns the document's text, as served and committed.
 pub fn text() -> String {
     Document::openapi().to_pretty_json().unwrap_or_default() + "\n"
 }
 
 static DOCUMENT: LazyLock<StaticText> = LazyLock::new(|| StaticText::new("application/json", text()));
 
-/// The reference for a person: one page that reads the document and needs nothing else.
+/// A page that shows the document to a person, without other resources.
 static PAGE: LazyLock<StaticText> =
     LazyLock::new(|| StaticText::new("text/html; charset=utf-8", include_str!("page.html")));
 
@@ -141,8 +141,8 @@ pub async fn page(headers: HeaderMap) -> Response {
 
 /// `GET /openapi.json`.
 #[utoipa::path(get, operation_id = "openapi", path = "/openapi.json", tag = "service", summary = "This document", security(()),
-    responses((status = 200, description = "The contract as OpenAPI 3.1.", body = serde_json::Value),
-        (status = 304, description = "The client has the document: `If-None-Match` names its `ETag`."), PlainProblems))]
+    responses((status = 200, description = "The API as an OpenAPI 3.1 document.", body = serde_json::Value),
+        (status = 304, description = "The client has the document: `If-None-Match` has its `ETag`."), PlainProblems))]
 pub async fn get(headers: HeaderMap) -> Response {
     DOCUMENT.answer(&headers).await
 }

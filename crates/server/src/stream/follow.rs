@@ -1,4 +1,4 @@
-//! The side without a node: the market is taken from a snapshot and then from the stream, entry by entry.
+//! Follows the stream of markets, in a service without a node: loads a snapshot, and then applies the stream's entries.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,28 +11,36 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::MissedTickBehavior;
 
-/// How often the stream is looked at.
-const EVERY: Duration = Duration::from_millis(100);
+/// Time between two reads of the stream.
+const READ_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Pause before the market is taken whole once more.
-const JOIN_PAUSE: Duration = Duration::from_secs(1);
+/// Pause after a failed load of a snapshot.
+const RELOAD_PAUSE: Duration = Duration::from_secs(1);
 
-/// Pause before another market is asked for again.
-const ASKING_PAUSE: Duration = Duration::from_secs(30);
+/// Least time between two requests for a new snapshot.
+const SNAPSHOT_REQUEST_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Before every entry.
-const FIRST: &str = "0-0";
+/// Id before every entry.
+const BEFORE_FIRST: &str = "0-0";
 
-/// Follows the stream for as long as it is polled. What the publisher's audit found is taken over before each market.
+/// Follows the stream for as long as it is polled. Adopts the findings of the publisher's audit before each market.
 pub async fn follow(
     stream: MarketStream,
     audit: Arc<Audit>,
     heads: watch::Sender<Option<Arc<Head>>>,
     status: watch::Sender<SyncStatus>,
 ) {
-    let mut reader =
-        Reader { stream, audit, heads, at: None, last_id: FIRST.into(), joined: false, adopted: None, asked_at: None };
-    let mut ticks = tokio::time::interval(EVERY);
+    let mut reader = Reader {
+        stream,
+        audit,
+        heads,
+        at: None,
+        last_id: BEFORE_FIRST.into(),
+        has_just_loaded: false,
+        adopted: None,
+        requested_at: None,
+    };
+    let mut ticks = tokio::time::interval(READ_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
@@ -49,35 +57,35 @@ pub async fn follow(
                     status.checked_at = Some(Instant::now());
                     status.last_error = None;
                 }
-                Err(trouble) => {
+                Err(failure) => {
                     status.phase = if head.is_some() { Phase::Disconnected } else { Phase::Connecting };
-                    status.last_error = Some(trouble.to_string());
+                    status.last_error = Some(failure.to_string());
                 }
             }
         });
-        // what is not there, or is no market, is not there a moment later either
-        if reader.at.is_none() && !matches!(step, Ok(()) | Err(Trouble::Server(_))) {
-            tokio::time::sleep(JOIN_PAUSE).await;
+        // a missing or unreadable snapshot is not replaced at once
+        if reader.at.is_none() && !matches!(step, Ok(()) | Err(Failure::Server(_))) {
+            tokio::time::sleep(RELOAD_PAUSE).await;
         }
     }
 }
 
-/// Why the market may be out of date.
+/// A reason for which the market may be out of date.
 #[derive(Debug, thiserror::Error)]
-enum Trouble {
+enum Failure {
     #[error("the Redis server fails: {0}")]
     Server(#[from] StreamError),
     #[error("no service with a node publishes the market on this Redis server")]
     NobodyPublishes,
-    #[error("the market is not there yet: the service that publishes it is about to write it")]
+    #[error("the Redis server has no snapshot of the market yet: the publishing service is about to write it")]
     NoSnapshot,
-    #[error("the market on the Redis server is refused, another one is asked for: {0}")]
+    #[error("the snapshot of the market on the Redis server is refused, a new one is requested: {0}")]
     Snapshot(FileError),
-    #[error("entry {id} of the stream is refused, and the market taken whole once more: {error}")]
+    #[error("entry {id} of the stream is refused, the market is loaded from a snapshot again: {error}")]
     Entry { id: String, error: FileError },
-    #[error("entries of the stream are missing: the market is taken whole once more")]
+    #[error("entries of the stream are missing: the market is loaded from a snapshot again")]
     Gap,
-    #[error("a thread ended: {0}")]
+    #[error("a thread failed: {0}")]
     Thread(#[from] tokio::task::JoinError),
 }
 
@@ -85,27 +93,28 @@ struct Reader {
     stream: MarketStream,
     audit: Arc<Audit>,
     heads: watch::Sender<Option<Arc<Head>>>,
-    /// Where we stand, and what we have there.
+    /// Place in the stream, and the state there.
     at: Option<(String, StreamState)>,
-    /// The id of the last entry that was looked at.
+    /// Id of the last entry that was read.
     last_id: String,
-    /// Whether the market was taken whole a moment ago, and the stream's end was not reached since.
-    joined: bool,
-    /// What the audit has of it, and when another market was asked for.
+    /// True from the load of a snapshot until the end of the stream is reached.
+    has_just_loaded: bool,
+    /// Findings that the audit has adopted.
     adopted: Option<Arc<Findings>>,
-    asked_at: Option<Instant>,
+    /// Time of the last request for a new snapshot.
+    requested_at: Option<Instant>,
 }
 
 impl Reader {
-    async fn step(&mut self) -> Result<(), Trouble> {
+    async fn step(&mut self) -> Result<(), Failure> {
         loop {
             let StreamRead { is_published, head, head_age, entries } = self.stream.read(&self.last_id).await?;
             if self.at.is_none() {
-                // nobody knows how old it is, where nobody publishes
+                // without a publisher the snapshot's age is unknown
                 if !is_published {
-                    return Err(Trouble::NobodyPublishes);
+                    return Err(Failure::NobodyPublishes);
                 }
-                self.join().await?;
+                self.load_snapshot().await?;
                 continue;
             }
             let is_end = entries.is_empty();
@@ -115,98 +124,98 @@ impl Reader {
             if !is_end {
                 continue;
             }
-            let Some((place, told)) = &self.at else { return Err(Trouble::Gap) };
+            let Some((place, state)) = &self.at else { return Err(Failure::Gap) };
             if *place != head {
                 self.at = None;
-                if !std::mem::take(&mut self.joined) {
-                    // another service took over, or we were away for too long
+                if !std::mem::take(&mut self.has_just_loaded) {
+                    // another service publishes now, or the stream dropped entries that this service had not read
                     continue;
                 }
-                // the snapshot leads nowhere, or entries went missing behind it
+                // the snapshot does not connect to the stream's entries
                 self.drop_snapshot().await?;
-                return Err(Trouble::Gap);
+                return Err(Failure::Gap);
             }
-            self.joined = false;
-            if self.adopted.as_ref().is_none_or(|adopted| !Arc::ptr_eq(adopted, &told.findings)) {
-                self.audit.adopt(&told.findings);
-                self.adopted = Some(Arc::clone(&told.findings));
+            self.has_just_loaded = false;
+            if self.adopted.as_ref().is_none_or(|adopted| !Arc::ptr_eq(adopted, &state.findings)) {
+                self.audit.adopt(&state.findings);
+                self.adopted = Some(Arc::clone(&state.findings));
             }
-            publish(told, head_age, &self.heads);
-            return if is_published { Ok(()) } else { Err(Trouble::NobodyPublishes) };
+            publish(state, head_age, &self.heads);
+            return if is_published { Ok(()) } else { Err(Failure::NobodyPublishes) };
         }
     }
 
-    /// Takes the market whole.
-    async fn join(&mut self) -> Result<(), Trouble> {
+    /// Loads the market from the snapshot.
+    async fn load_snapshot(&mut self) -> Result<(), Failure> {
         let bytes = self.stream.snapshot().await?;
         if bytes.is_empty() {
-            return Err(Trouble::NoSnapshot);
+            return Err(Failure::NoSnapshot);
         }
         let read = spawn_blocking(move || StreamState::from_snapshot(&bytes)).await?;
-        let (told, place) = match read {
+        let (state, place) = match read {
             Ok(read) => read,
             Err(error) => {
-                self.ask_for_another(&error).await?;
-                return Err(Trouble::Snapshot(error));
+                self.request_snapshot_after(&error).await?;
+                return Err(Failure::Snapshot(error));
             }
         };
         tracing::info!(
-            block = told.market.block().number,
-            pools = told.market.pools().len(),
-            "the market was taken whole"
+            block = state.market.block().number,
+            pools = state.market.pools().len(),
+            "loaded the market from a snapshot"
         );
-        (self.at, self.last_id, self.joined) = (Some((place, told)), FIRST.into(), true);
+        (self.at, self.last_id, self.has_just_loaded) = (Some((place, state)), BEFORE_FIRST.into(), true);
         Ok(())
     }
 
-    /// Applies an entry that leads on from where we stand; another one is older than that, or behind a gap.
-    async fn apply(&mut self, StreamEntry { id, from, to, entry }: StreamEntry) -> Result<(), Trouble> {
+    /// Applies an entry that starts at the current place. Skips others: they are older, or after a gap.
+    async fn apply(&mut self, StreamEntry { id, from, to, entry }: StreamEntry) -> Result<(), Failure> {
         self.last_id.clone_from(&id);
-        let Some((_, told)) = self.at.clone().filter(|(place, _)| *place == from) else { return Ok(()) };
-        match spawn_blocking(move || told.after(&entry)).await? {
+        let Some((_, state)) = self.at.clone().filter(|(place, _)| *place == from) else { return Ok(()) };
+        match spawn_blocking(move || state.after(&entry)).await? {
             Ok(next) => self.at = Some((to, next)),
             Err(error) => {
                 self.at = None;
-                self.ask_for_another(&error).await?;
-                return Err(Trouble::Entry { id, error });
+                self.request_snapshot_after(&error).await?;
+                return Err(Failure::Entry { id, error });
             }
         }
         Ok(())
     }
 
-    /// Has the market written anew, behind what is damaged. What another version wrote would come again.
-    async fn ask_for_another(&mut self, error: &FileError) -> Result<(), Trouble> {
+    /// Requests a new snapshot after damaged data. Not after data of another version: the publisher would write it again.
+    async fn request_snapshot_after(&mut self, error: &FileError) -> Result<(), Failure> {
         if !matches!(error, FileError::Version { .. }) {
             self.drop_snapshot().await?;
         }
         Ok(())
     }
 
-    /// Has another snapshot written, and not again for a while: what we cannot read others may, and it costs them a
-    /// whole market.
-    async fn drop_snapshot(&mut self) -> Result<(), Trouble> {
-        if self.asked_at.is_none_or(|at| at.elapsed() >= ASKING_PAUSE) {
+    /// Removes the snapshot, so that the publisher writes a new one. At most once per interval: other services may be able to
+    /// read it, and writing one takes a whole market.
+    async fn drop_snapshot(&mut self) -> Result<(), Failure> {
+        if self.requested_at.is_none_or(|at| at.elapsed() >= SNAPSHOT_REQUEST_INTERVAL) {
             self.stream.drop_snapshot().await?;
-            self.asked_at = Some(Instant::now());
+            self.requested_at = Some(Instant::now());
         }
         Ok(())
     }
 }
 
-/// Makes a market the newest, unless it is.
-fn publish(told: &StreamState, head_age: Duration, heads: &watch::Sender<Option<Arc<Head>>>) {
+/// Publishes a market, unless it is the newest already.
+fn publish(state: &StreamState, head_age: Duration, heads: &watch::Sender<Option<Arc<Head>>>) {
     let before = heads.borrow().clone();
-    if before.as_ref().is_some_and(|head| Arc::ptr_eq(&head.market, &told.market)) {
+    if before.as_ref().is_some_and(|head| Arc::ptr_eq(&head.market, &state.market)) {
         return;
     }
-    let block = told.market.block();
-    // a fuller market of the same block is no younger
+    let block = state.market.block();
+    // a market of the same block keeps the time of arrival
     let same = before.filter(|head| head.block().hash == block.hash).map(|head| head.received_at);
     let now = Instant::now();
-    let received_at = same.or_else(|| now.checked_sub(told.age.saturating_add(head_age))).unwrap_or(now);
+    let received_at = same.or_else(|| now.checked_sub(state.age.saturating_add(head_age))).unwrap_or(now);
     let fees = FeeData {
         next_base_fee_per_gas_wei: block.next_base_fee_per_gas_wei(),
-        priority_fee_per_gas_wei: told.tips_wei.map(|tip| tip.min(CEILING_WEI)),
+        priority_fee_per_gas_wei: state.tips_wei.map(|tip| tip.min(CEILING_WEI)),
     };
-    heads.send_replace(Some(Arc::new(Head { market: Arc::clone(&told.market), fees, received_at })));
+    heads.send_replace(Some(Arc::new(Head { market: Arc::clone(&state.market), fees, received_at })));
 }

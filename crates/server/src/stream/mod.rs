@@ -1,5 +1,5 @@
-//! One market for many services: [`publish`] tells it on a Redis stream, [`follow`] takes it from there in place of a
-//! node.
+//! Shares one market between services: [`publish`] writes it to a Redis stream, and [`follow`] reads it from there instead
+//! of a node.
 
 mod follow;
 mod publish;

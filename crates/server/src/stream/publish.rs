@@ -1,4 +1,5 @@
-//! The side that follows a node: the service that holds the lease tells what each block changes, the others stand by.
+//! Publishes the market, in services with a node: the one that holds the lease appends each block's changes to the stream,
+//! the others stand by.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,26 +16,24 @@ use tokio::sync::{Notify, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::MissedTickBehavior;
 
-/// Blocks that are told one by one after a pause, or by a service that takes over.
-const BLOCKS_WAITING: usize = 64;
+/// Most unpublished blocks in memory.
+const MAX_WAITING_BLOCKS: usize = 64;
 
-/// Age of the newest market from which a service does not hold the lease: another may have a node that does not stand
-/// still.
-const STANDING_STILL: Duration = Duration::from_secs(60);
+/// Age of the newest market from which a service gives up the lease: another may have a node with newer blocks.
+const STALLED_AFTER: Duration = Duration::from_secs(60);
 
-/// How long the lease lasts while a whole market goes over.
-const LONG_LEASE: Duration = Duration::from_secs(60);
+/// Duration of the lease while a whole market is transferred.
+const TRANSFER_LEASE: Duration = Duration::from_secs(60);
 
-/// Entries between two snapshots. Whoever joins finds what came since in the stream.
-const SNAPSHOT_EVERY: usize = ENTRIES_KEPT / 4;
+/// Entries between two snapshots. The stream keeps the entries since the last one.
+const SNAPSHOT_INTERVAL: usize = ENTRIES_KEPT / 4;
 
-/// How often the server is talked to while nothing happens, and how long a service that fell silent keeps the others
-/// waiting.
+/// Times of the lease.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// Between two renewals of the lease.
+    /// Time between two renewals.
     pub every: Duration,
-    /// How long the lease lasts without one.
+    /// Duration without a renewal: the others wait as long for a service that fails.
     pub lease: Duration,
 }
 
@@ -44,8 +43,8 @@ impl Default for Pace {
     }
 }
 
-/// Publishes a follower's market whenever this service has the lease, until `stop` completes; then gives the lease
-/// back. `publishes` is 1 meanwhile.
+/// Publishes a follower's market while this service holds the lease, until `stop` completes, and then releases the lease.
+/// `publishes` is 1 while it holds the lease.
 pub async fn publish(
     stream: MarketStream,
     heads: watch::Receiver<Option<Arc<Head>>>,
@@ -66,10 +65,10 @@ pub async fn publish(
         findings,
         publishes,
         token: None,
-        told: None,
+        published: None,
         attempts: 0,
         since_snapshot: 0,
-        waits_behind: None,
+        behind_block: None,
     };
     tokio::select! {
         () = stop => {}
@@ -78,12 +77,12 @@ pub async fn publish(
     }
     publisher.publishes.set(0);
     if let Some(token) = &publisher.token {
-        // where the server does not answer the lease ends by itself
+        // without an answer of the server the lease expires
         let _ = publisher.stream.release(token).await;
     }
 }
 
-/// Markets that are not told yet, each of another block.
+/// Unpublished markets, each of another block, oldest first.
 #[derive(Default)]
 struct Queue {
     heads: Mutex<VecDeque<Arc<Head>>>,
@@ -110,9 +109,9 @@ impl Queue {
 
     fn push(&self, head: Arc<Head>) {
         let mut waiting = self.heads();
-        // of one block the fullest market counts
+        // a newer market of the same block replaces the older
         waiting.pop_back_if(|last| last.block().hash == head.block().hash);
-        if waiting.len() == BLOCKS_WAITING {
+        if waiting.len() == MAX_WAITING_BLOCKS {
             waiting.pop_front();
         }
         waiting.push_back(head);
@@ -125,8 +124,8 @@ impl Queue {
         waiting.drain(..all_but_one);
     }
 
-    /// Takes a market out that was told or need not be; the newest stays, in case that it must be told anew.
-    fn done_with(&self, head: &Arc<Head>) {
+    /// Removes a published market. Keeps the newest, which may have to be published again.
+    fn remove(&self, head: &Arc<Head>) {
         let mut waiting = self.heads();
         if waiting.len() > 1 && waiting.front().is_some_and(|first| Arc::ptr_eq(first, head)) {
             waiting.pop_front();
@@ -134,73 +133,73 @@ impl Queue {
     }
 }
 
-/// Why something could not be told.
+/// A reason for which a market could not be published.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
     Server(#[from] StreamError),
     #[error(transparent)]
     Market(#[from] FileError),
-    #[error("its thread ended")]
+    #[error("a thread failed")]
     Thread(#[from] tokio::task::JoinError),
 }
 
 struct Publisher {
     stream: MarketStream,
-    /// What names this service from its start to its end.
+    /// Id of this run of the service.
     run: String,
     pace: Pace,
     audit: Arc<Audit>,
-    /// What the audit found, and the versions of it.
+    /// Findings of the audit, with their versions.
     findings: ([u64; 3], Arc<Findings>),
-    /// Whether this service publishes, as a metric.
+    /// Metric: 1 while this service publishes.
     publishes: Gauge,
-    /// The lease, while it is ours.
+    /// Token of the lease, while this service holds it.
     token: Option<String>,
-    /// The place of the newest entry, and what everybody has there.
-    told: Option<(String, StreamState)>,
+    /// Place of the newest entry, and the readers' state there.
+    published: Option<(String, StreamState)>,
     attempts: u64,
     since_snapshot: usize,
-    /// The block up to which another service told everything, once that was said in the log.
-    waits_behind: Option<u64>,
+    /// Block up to which another service published, once logged.
+    behind_block: Option<u64>,
 }
 
 impl Publisher {
     async fn run(&mut self, queue: &Queue, status: &watch::Receiver<SyncStatus>) {
         let mut ticks = tokio::time::interval(self.pace.every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut trouble = None;
+        let mut last_error = None;
         loop {
             tokio::select! {
                 _ = ticks.tick() => {}
                 () = queue.news.notified() => {}
             }
-            // a service whose node fails lets the lease end: another may have one that answers
+            // a service whose node fails lets the lease expire: another may have a working node
             let age = queue.heads().back().map(|head| head.received_at.elapsed());
-            if status.borrow().phase != Phase::Following || age.is_none_or(|age| age >= STANDING_STILL) {
+            if status.borrow().phase != Phase::Following || age.is_none_or(|age| age >= STALLED_AFTER) {
                 self.publishes.set(0);
                 continue;
             }
             let failed = self.step(queue).await.err().map(|failure| failure.to_string());
-            if let Some(error) = failed.as_ref().filter(|error| trouble.as_ref() != Some(*error)) {
+            if let Some(error) = failed.as_ref().filter(|error| last_error.as_ref() != Some(*error)) {
                 tracing::warn!(
                     error,
-                    "the market cannot be published: services that follow no node keep the one that they have"
+                    "the market cannot be published: services without a node keep the one that they have"
                 );
             }
-            // whoever reads must not take an older market for the newest
+            // release the lease, so that readers know that their market may not be the newest
             if let Some(token) = self.token.take_if(|_| failed.is_some()) {
                 let _ = self.stream.release(&token).await;
             }
             self.publishes.set(self.token.is_some().into());
-            if failed.is_none() && trouble.is_some() {
+            if failed.is_none() && last_error.is_some() {
                 tracing::info!("the market is published again");
             }
-            trouble = failed;
+            last_error = failed;
         }
     }
 
-    /// Holds the lease, and tells all that waits.
+    /// Renews the lease, and publishes all waiting markets.
     async fn step(&mut self, queue: &Queue) -> Result<(), Failure> {
         let (token, head, has_snapshot) = match self.stream.hold(&self.run, self.pace.lease).await? {
             Lease::Ours { token, head, has_snapshot } => (token, head, has_snapshot),
@@ -208,7 +207,7 @@ impl Publisher {
                 queue.keep_newest();
                 match (self.token.take(), held) {
                     (Some(_), Lease::Unwanted) => {
-                        tracing::info!("no service without a node reads the market: it is published no more")
+                        tracing::info!("no service without a node reads the market: publishing stopped")
                     }
                     (Some(_), _) => tracing::warn!("another service publishes the market now"),
                     (None, _) => {}
@@ -221,12 +220,12 @@ impl Publisher {
             tracing::info!(lease = token, "this service publishes the market");
             self.token = Some(token.clone());
         }
-        // somebody else told something, or the server lost its memory
-        if self.told.as_ref().map(|(place, _)| place) != head.as_ref().map(|head| &head.place) {
-            self.told = None;
+        // another service published, or the server lost its data
+        if self.published.as_ref().map(|(place, _)| place) != head.as_ref().map(|head| &head.place) {
+            self.published = None;
         }
-        if self.told.is_none() {
-            // a market told whole is the newest: what was missed until then is told by nobody
+        if self.published.is_none() {
+            // publish the newest market whole: earlier ones are skipped
             queue.keep_newest();
         }
         let others = head.filter(|head| !head.place.starts_with(&self.run));
@@ -237,23 +236,23 @@ impl Publisher {
         if versions != self.findings.0 {
             self.findings = (versions, Arc::new(self.audit.findings()));
         }
-        let needs_snapshot = self.told.is_some() && !has_snapshot;
-        if self.tell_all(queue, &token, others.map(|others| others.number)).await?
-            && (needs_snapshot || self.since_snapshot >= SNAPSHOT_EVERY)
+        let needs_snapshot = self.published.is_some() && !has_snapshot;
+        if self.publish_all(queue, &token, others.map(|others| others.number)).await?
+            && (needs_snapshot || self.since_snapshot >= SNAPSHOT_INTERVAL)
         {
             self.write_snapshot(&token).await?;
         }
         Ok(())
     }
 
-    /// Tells what waits, oldest first; `false` where something must wait for the next step. Up to the block `others`,
-    /// another service told everything.
-    async fn tell_all(&mut self, queue: &Queue, token: &str, others: Option<u64>) -> Result<bool, Failure> {
+    /// Publishes waiting markets, oldest first. Returns `false` if one must wait for the next step. Another service published
+    /// up to the block `others`.
+    async fn publish_all(&mut self, queue: &Queue, token: &str, others: Option<u64>) -> Result<bool, Failure> {
         loop {
             let Some(head) = queue.heads().front().cloned() else { return Ok(true) };
             let ours = head.block().number;
-            if let Some(theirs) = others.filter(|others| self.told.is_none() && ours <= *others) {
-                if self.waits_behind.replace(theirs) != Some(theirs) {
+            if let Some(theirs) = others.filter(|others| self.published.is_none() && ours <= *others) {
+                if self.behind_block.replace(theirs) != Some(theirs) {
                     tracing::info!(
                         theirs,
                         ours,
@@ -261,15 +260,15 @@ impl Publisher {
                     );
                 }
             } else {
-                match self.tell(token, &head).await? {
+                match self.publish_one(token, &head).await? {
                     Appended::Done => {}
-                    Appended::Parted if self.told.take().is_some() => {
+                    Appended::Parted if self.published.take().is_some() => {
                         queue.keep_newest();
                         continue;
                     }
                     Appended::Parted | Appended::Behind => return Ok(false),
                     Appended::Lost => {
-                        tracing::warn!("the lease ended before the market was told: it is tried again");
+                        tracing::warn!("the lease expired before the market was published: retrying");
                         return Ok(false);
                     }
                 }
@@ -277,30 +276,30 @@ impl Publisher {
             if queue.heads().len() <= 1 {
                 return Ok(true);
             }
-            queue.done_with(&head);
+            queue.remove(&head);
         }
     }
 
-    /// Writes the market whole, for services that join.
+    /// Writes a snapshot of the market, for services that start to follow.
     async fn write_snapshot(&mut self, token: &str) -> Result<(), Failure> {
-        let Some((place, told)) = self.told.clone() else { return Ok(()) };
-        self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
-        let snapshot = spawn_blocking(move || told.to_snapshot(place)).await??;
+        let Some((place, state)) = self.published.clone() else { return Ok(()) };
+        self.stream.hold(&self.run, TRANSFER_LEASE.max(self.pace.lease)).await?;
+        let snapshot = spawn_blocking(move || state.to_snapshot(place)).await??;
         if self.stream.save_snapshot(token, &snapshot).await? {
             self.since_snapshot = 0;
         }
         Ok(())
     }
 
-    /// Takes over what the service before found: pools that it kept out stay out until they were checked again, and
-    /// tokens that it checked need not be checked anew before anybody quotes.
+    /// Takes over the findings of the previous publisher: its excluded pools stay excluded until they are checked again, and
+    /// its verified tokens need no new check.
     async fn inherit(&mut self) -> Result<(), Failure> {
-        self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
+        self.stream.hold(&self.run, TRANSFER_LEASE.max(self.pace.lease)).await?;
         let bytes = self.stream.snapshot().await?;
-        let (mut told, mut place) = match spawn_blocking(move || StreamState::from_snapshot(&bytes)).await? {
+        let (mut state, mut place) = match spawn_blocking(move || StreamState::from_snapshot(&bytes)).await? {
             Ok(whole) => whole,
             Err(error) => {
-                tracing::warn!(%error, "what the service before found cannot be read: pools and tokens are checked anew");
+                tracing::warn!(%error, "the findings of the previous publisher cannot be read: pools and tokens are checked again");
                 return Ok(());
             }
         };
@@ -313,52 +312,52 @@ impl Publisher {
                 if from != place {
                     continue;
                 }
-                let before = told.clone();
+                let before = state.clone();
                 match spawn_blocking(move || before.after(&entry)).await? {
-                    Ok(next) => (told, place) = (next, to),
+                    Ok(next) => (state, place) = (next, to),
                     Err(_) => break,
                 }
             }
         }
-        self.audit.inherit(&told.findings);
+        self.audit.inherit(&state.findings);
         Ok(())
     }
 
-    /// Appends what leads to a market, unless everybody has it.
-    async fn tell(&mut self, token: &str, head: &Arc<Head>) -> Result<Appended, Failure> {
+    /// Appends the changes that lead to a market, unless it is published already.
+    async fn publish_one(&mut self, token: &str, head: &Arc<Head>) -> Result<Appended, Failure> {
         let (market, tips) = (Arc::clone(&head.market), head.fees.priority_fee_per_gas_wei);
         let age = head.received_at.elapsed();
         let findings = Arc::clone(&self.findings.1);
         self.attempts += 1;
         let place = format!("{}:{}", self.run, self.attempts);
         let number = market.block().number;
-        if let Some((from, told)) = self.told.clone() {
-            if Arc::ptr_eq(&told.market, &market) && Arc::ptr_eq(&told.findings, &findings) {
+        if let Some((from, state)) = self.published.clone() {
+            if Arc::ptr_eq(&state.market, &market) && Arc::ptr_eq(&state.findings, &findings) {
                 return Ok(Appended::Done);
             }
-            let (next, entry) = match spawn_blocking(move || told.next(market, tips, findings, age)).await? {
-                // too much for an entry, not for a market
+            let (next, entry) = match spawn_blocking(move || state.next(market, tips, findings, age)).await? {
+                // too large for an entry: publish the market whole
                 Err(FileError::TooLarge { .. }) => return Ok(Appended::Parted),
                 made => made?,
             };
             let appended = self.stream.append(token, &from, (&place, number), &entry, &[]).await?;
             if appended == Appended::Done {
-                self.told = Some((place, next));
+                self.published = Some((place, next));
                 self.since_snapshot += 1;
             }
             return Ok(appended);
         }
-        self.stream.hold(&self.run, LONG_LEASE.max(self.pace.lease)).await?;
+        self.stream.hold(&self.run, TRANSFER_LEASE.max(self.pace.lease)).await?;
         let at = place.clone();
         let whole = move || {
-            let told = StreamState::new(market, tips, findings, age)?;
-            let snapshot = told.to_snapshot(at)?;
-            Ok::<_, FileError>((told, snapshot))
+            let state = StreamState::new(market, tips, findings, age)?;
+            let snapshot = state.to_snapshot(at)?;
+            Ok::<_, FileError>((state, snapshot))
         };
-        let (told, snapshot) = spawn_blocking(whole).await??;
+        let (state, snapshot) = spawn_blocking(whole).await??;
         let appended = self.stream.append(token, "", (&place, number), &[], &snapshot).await?;
         if appended == Appended::Done {
-            self.told = Some((place, told));
+            self.published = Some((place, state));
             self.since_snapshot = 0;
         }
         Ok(appended)
@@ -397,14 +396,14 @@ mod tests {
         [head(1), head(2), Arc::clone(&fuller), head(3)].into_iter().for_each(|head| queue.push(head));
         assert_eq!(numbers(), [1, 2, 3]);
         let first = queue.heads().front().cloned().unwrap();
-        queue.done_with(&first);
-        queue.done_with(&first);
+        queue.remove(&first);
+        queue.remove(&first);
         assert!(Arc::ptr_eq(queue.heads().front().unwrap(), &fuller) && numbers() == [2, 3]);
-        queue.done_with(&fuller);
+        queue.remove(&fuller);
         let last = queue.heads().front().cloned().unwrap();
-        queue.done_with(&last);
-        assert_eq!(numbers(), [3], "the newest may have to be told anew");
+        queue.remove(&last);
+        assert_eq!(numbers(), [3], "the newest may have to be published again");
         (4..100).for_each(|number| queue.push(head(number)));
-        assert_eq!((numbers().len(), numbers()[0]), (BLOCKS_WAITING, 36));
+        assert_eq!((numbers().len(), numbers()[0]), (MAX_WAITING_BLOCKS, 36));
     }
 }

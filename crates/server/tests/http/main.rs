@@ -5,6 +5,7 @@ mod bad_input;
 mod build;
 mod connections;
 mod disk;
+mod edges;
 mod keys;
 mod killed;
 mod limits;

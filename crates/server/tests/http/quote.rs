@@ -146,6 +146,20 @@ async fn ether_goes_in_and_out_in_the_form_that_the_caller_uses() {
 }
 
 #[tokio::test]
+async fn every_listed_protocol_can_be_excluded_and_a_route_that_still_wraps_says_so() {
+    let service = Service::start().await;
+    let told = |quote: &Value| quote["warnings"].to_string().contains("WRAPPING_NOT_EXCLUDED");
+    for (input, wraps) in [(ZERO.to_owned(), true), (WETH.to_string(), false)] {
+        let mut body = swap(&input, "1000000000000000000", &USDC.to_string());
+        assert!(!told(&service.quote(&body).await));
+        body["exclude_protocols"] = json!(["balancer", "wrapped_ether"]);
+        let quote = service.quote(&body).await;
+        assert_eq!(told(&quote), wraps, "{quote}");
+        assert_eq!(quote["issues"]["unknown_protocols"], json!([]));
+    }
+}
+
+#[tokio::test]
 async fn approvals_are_listed_even_when_nothing_is_known_of_them() {
     let service = Service::start().await;
     let quote = service.quote(&request()).await;
@@ -292,7 +306,7 @@ async fn where_there_is_no_certificate_the_reason_is_told() {
     let message = "the route has no certificate: the output has no reference price";
     assert_eq!(quote["warnings"], json!([{"code": "CERTIFICATE_UNAVAILABLE", "message": message}]));
     let words: Vec<&str> = quote["explanation"]["words"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    let last = "How far from the best this route is cannot be told: the output has no reference price.";
+    let last = "The route has no certificate: the output has no reference price.";
     assert_eq!(words.last(), Some(&last));
 }
 
@@ -512,7 +526,8 @@ async fn every_exclusion_is_told_with_what_it_cost() {
     near(&exclusions["pools_cost"], &without_sushi);
     near(&exclusions["cost"], &nothing);
     let words: Vec<&str> = both["words"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    for part in ["Excluding sushiswap_v2, 2 pools, cost", "Excluding 1 single pool cost", "All that was excluded cost"]
+    for part in
+        ["Excluding sushiswap_v2, 2 pools, cost", "Excluding 1 single pool cost", "All exclusions together cost"]
     {
         assert!(words.iter().any(|line| line.contains(part)), "{part}: {words:?}");
     }

@@ -69,12 +69,12 @@ fn what_is_logged_changes_without_a_restart() {
         assert!(status.success());
     };
     hang_up(&served, "log = \"debug\"");
-    served.logged(&["read anew", "debug"]);
+    served.logged(&["the log filter was reloaded", "debug"]);
     get(&served.address, "/health");
     served.logged(&["DEBUG", "request", "/health"]);
 
     hang_up(&served, "log = \"no such level\"");
-    served.logged(&["could not be read anew", "no such level"]);
+    served.logged(&["could not be reloaded", "no such level"]);
     get(&served.address, "/health");
     served.logged(&["DEBUG", "request", "/health"]);
     served.stop();

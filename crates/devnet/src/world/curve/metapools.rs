@@ -38,7 +38,7 @@ const REN: Base = Base { pool: at::CURVE_REN, share: at::CURVE_REN_SHARE, coins:
 const DOLLARS: Base =
     Base { pool: at::CURVE_NG_DOLLARS, share: at::CURVE_NG_DOLLARS, coins: &["USDC", "USDT"], is_next: true };
 
-/// How a metapool was created.
+/// The origin of a metapool.
 enum Made {
     /// Deployed by hand: it caches the price of the base pool's share, and has a separate share token.
     ByHand(Address),

@@ -1,4 +1,4 @@
-//! From a question to a route: what a sale and a purchase start from.
+//! The input of a search for a route, of a sale or a purchase.
 
 use braid_execution::{EncodeError, Order, TokenAmount};
 use braid_primitives::{TokenId, U256};
@@ -7,48 +7,48 @@ use braid_routing::{Request, Route, SolveError};
 use crate::feed::Published;
 use crate::request::QuoteRequest;
 
-/// What a route is looked for with.
-pub(crate) struct Way<'a> {
+/// The input of a search for a route.
+pub(crate) struct Search<'a> {
     /// The market.
     pub published: &'a Published,
     /// The request.
     pub request: &'a QuoteRequest,
-    /// The same for the router, without amounts.
-    pub question: Request,
-    /// The last second at which the order may run by signature, unix seconds.
-    pub deadline: u64,
-    /// Whether the transfers of a route's tokens are verified before it is answered.
+    /// The request in the router's terms; input amounts are zero until a sale sets them.
+    pub trade: Request,
+    /// Last second at which an order with a Permit2 signature may run, unix seconds.
+    pub deadline_s: u64,
+    /// True if the transfers of the route's tokens are verified before the quote is answered.
     pub verifies_transfers: bool,
 }
 
-/// Why there is no quote.
+/// A reason for which a request has no quote.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoQuote {
     /// There is no route.
     #[error(transparent)]
     Solve(#[from] SolveError),
-    /// The route makes no program.
+    /// The route cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// The route takes what an exact output needs, but not the most that may be sold for it.
-    #[error("the route cannot take the maximum")]
+    /// The route takes the input that an exact output needs, but not the maximum input with slippage.
+    #[error("the route cannot take the maximum input")]
     BeyondSlippage,
 }
 
-impl Way<'_> {
-    /// Returns what arrives at the recipient of an output of which a route makes so much.
+impl Search<'_> {
+    /// Returns the amount of an output token that arrives at the recipient when a route makes `made` of it.
     pub(crate) fn arrives(&self, route: &Route, token: TokenId, made: U256) -> U256 {
         let after_fee = self.request.fee().map_or(made, |fee| fee.after_output(made));
-        braid_routing::arrives(&self.published.head.market, route, &self.question.at, token, (made, after_fee))
+        braid_routing::arrives(&self.published.head.market, route, &self.trade.at, token, (made, after_fee))
     }
 
-    /// Returns what arrives at the recipient of the only output.
+    /// Returns the amount of the only output that arrives at the recipient.
     pub(crate) fn arrives_alone(&self, route: &Route) -> U256 {
-        let made = self.question.outputs.first().zip(route.amounts_out.first());
+        let made = self.trade.outputs.first().zip(route.amounts_out.first());
         made.map_or(U256::ZERO, |((token, _), made)| self.arrives(route, *token, *made))
     }
 
-    /// Returns what the proxy enforces: so much of each input at most, so much of each output at least.
+    /// Returns the order: the most of each input, and the least of each output.
     pub(crate) fn order(&self, inputs: &[U256], minimums: impl Iterator<Item = U256>) -> Order {
         let amount_of = |(token, amount)| TokenAmount { token, amount };
         let sold = self.request.inputs.iter().map(|entry| entry.token.address).zip(inputs.iter().copied());
@@ -57,7 +57,7 @@ impl Way<'_> {
             inputs: sold.map(amount_of).collect(),
             outputs: bought.map(amount_of).collect(),
             recipient: self.request.recipient,
-            deadline: self.deadline,
+            deadline: self.deadline_s,
             partner_fee: self.request.fee(),
         }
     }

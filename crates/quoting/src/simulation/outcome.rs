@@ -1,4 +1,4 @@
-//! What an outcome in the EVM means for an order.
+//! Judges an outcome of the EVM against its order.
 
 use braid_execution::gas::ether_fee_reserve;
 use braid_execution::{Order, Program, TokenAmount, proxy, received, revert};
@@ -6,18 +6,18 @@ use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
 use braid_simulation::grant::Granted;
 use braid_simulation::{Grant, Outcome, Status};
 
-use super::{Asking, MeasuredGas, Simulated};
+use super::{MeasuredGas, Simulated, SimulationInput};
 use crate::model::{Revert, SimulatedOutput, Simulation, SimulationStatus};
 use crate::path;
 
-/// Largest deviation of a payment that counts as rounding, in atomic units: that of tokens that count in shares.
+/// Largest excess of a payment that counts as rounding, in atomic units: tokens that keep balances in shares round.
 const ROUNDING_UNITS: U256 = U256::from_limbs([2, 0, 0, 0]);
 
-/// Returns what a simulation's outcome says of an order.
-pub(super) fn told(asking: &Asking<'_>, outcome: &Outcome, order: &Order) -> Simulated {
-    let (block, shown) = (asking.market.block(), asking.shown);
-    let gains = gains(asking, outcome, order);
-    let failure = failure(asking, outcome, order, gains.as_deref());
+/// Returns the result of a simulation from its outcome.
+pub(super) fn simulated(input: &SimulationInput<'_>, outcome: &Outcome, order: &Order) -> Simulated {
+    let (block, shown) = (input.market.block(), input.shown);
+    let gains = gains(input, outcome, order);
+    let failure = failure(input, outcome, order, gains.as_deref());
     let paid = |(output, gain): (&TokenAmount, U256)| SimulatedOutput {
         token: shown.token(output.token),
         amount: gain.into(),
@@ -47,19 +47,19 @@ pub(super) fn told(asking: &Asking<'_>, outcome: &Outcome, order: &Order) -> Sim
     Simulated { answer, gas, warning: None }
 }
 
-/// Returns what arrived of each output; `None` where the transaction reverted, or met another contract than the proxy.
-fn gains(asking: &Asking<'_>, outcome: &Outcome, order: &Order) -> Option<Vec<U256>> {
+/// Returns the amount of each output that arrived; `None` if the transaction reverted or called no proxy.
+fn gains(input: &SimulationInput<'_>, outcome: &Outcome, order: &Order) -> Option<Vec<U256>> {
     let Status::Success(answer) = &outcome.status else { return None };
     if !proxy::is_proxy_code(&outcome.called_code) {
         return None;
     }
-    let mut gains = match asking.program.buys() {
-        // it answers with what it sold
+    let mut gains = match input.program.buys() {
+        // a purchase returns the amount that it sold
         true => order.outputs.iter().map(|output| output.amount).collect(),
         false => received(answer)?,
     };
-    // a path answers with what its last pool paid, which a token may not deliver whole
-    if asking.program.path.is_some()
+    // a path returns the amount that its last pool paid, of which a transfer fee may keep a part
+    if input.program.path.is_some()
         && let ([gain], [output]) = (gains.as_mut_slice(), order.outputs.as_slice())
         && output.token != NATIVE_ETHER
         && let Some([before, after]) = outcome.balances.first()
@@ -69,18 +69,18 @@ fn gains(asking: &Asking<'_>, outcome: &Outcome, order: &Order) -> Option<Vec<U2
     Some(gains)
 }
 
-/// Returns why the transaction must not be sent, if it must not.
-fn failure(asking: &Asking<'_>, outcome: &Outcome, order: &Order, gains: Option<&[U256]>) -> Option<Revert> {
+/// Returns the reason for which the transaction must not be sent, if there is one.
+fn failure(input: &SimulationInput<'_>, outcome: &Outcome, order: &Order, gains: Option<&[U256]>) -> Option<Revert> {
     if !proxy::is_proxy_code(&outcome.called_code) {
         return Some(no_proxy(&outcome.called_code));
     }
     let gains = match (&outcome.status, gains) {
-        (Status::Reverted(data), _) => return Some(reverted(data, asking.program)),
-        (Status::Halted(reason), _) => return Some(failed(None, format!("the EVM stopped it: {reason}"))),
-        (Status::Success(_), None) => return Some(failed(None, "the proxy's answer cannot be read".into())),
+        (Status::Reverted(data), _) => return Some(reverted(data, input.program)),
+        (Status::Halted(reason), _) => return Some(failed(None, format!("the EVM halted: {reason}"))),
+        (Status::Success(_), None) => return Some(failed(None, "the proxy's return data cannot be decoded".into())),
         (Status::Success(_), Some(gains)) => gains,
     };
-    let token = |token: Address| asking.shown.token(token).0.to_checksum(None);
+    let token = |token: Address| input.shown.token(token).0.to_checksum(None);
     for (output, gain) in order.outputs.iter().zip(gains) {
         if *gain < output.amount {
             let (token, minimum) = (token(output.token), output.amount);
@@ -92,17 +92,17 @@ fn failure(asking: &Asking<'_>, outcome: &Outcome, order: &Order, gains: Option<
         }
     }
     let taken = outcome.balances.last().map(|[before, after]| before.saturating_sub(*after));
-    let input = order.inputs.first().filter(|input| input.token != NATIVE_ETHER && asking.program.path.is_some())?;
-    let (taken, maximum) = (taken?, input.amount);
+    let sold = order.inputs.first().filter(|sold| sold.token != NATIVE_ETHER && input.program.path.is_some())?;
+    let (taken, maximum) = (taken?, sold.amount);
     (taken > maximum.saturating_add(ROUNDING_UNITS)).then(|| {
-        let token = token(input.token);
+        let token = token(sold.token);
         let message =
             format!("{taken} of {token} leaves the taker, the maximum is {maximum}: the token takes more than is sent");
         failed(Some("InputAboveMaximum"), message)
     })
 }
 
-/// Says that the transaction would meet no proxy, or another contract in its place.
+/// Describes a call of an address that has no code, or the code of another contract.
 fn no_proxy(code: &Bytes) -> Revert {
     let address = proxy::address().to_checksum(None);
     let message = if code.is_empty() {
@@ -121,13 +121,13 @@ fn failed(name: Option<&str>, message: String) -> Revert {
 }
 
 fn reverted(data: &Bytes, program: &Program) -> Revert {
-    let told = revert::decode(data);
-    let step = told.step.and_then(|step| usize::try_from(step).ok());
+    let decoded = revert::decode(data);
+    let step = decoded.step.and_then(|step| usize::try_from(step).ok());
     Revert {
-        selector: told.selector.map(|selector| Bytes::from(selector).to_string()),
-        name: told.name,
-        message: told.message,
-        // settlement counts one step more than the program has
+        selector: decoded.selector.map(|selector| Bytes::from(selector).to_string()),
+        name: decoded.name,
+        message: decoded.message,
+        // a revert in the settlement reports the number of steps as its step
         step: step.and_then(|step| program.route_step(step)).map(path::step_id),
     }
 }
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// Returns a program of these steps of its route; one that is a path begins with this byte.
+    /// Returns a program of these steps of its route; `path` is the first byte of a path.
     fn program(route_steps: &[usize], path: Option<u8>) -> Program {
         let step = |route_step: &usize| ProgramStep {
             route_step: *route_step,
@@ -193,10 +193,10 @@ mod tests {
         Status::Success(U256::from(amount).to_be_bytes::<32>().to_vec().into())
     }
 
-    fn told_of(program: &Program, outcome: &Outcome) -> Simulated {
+    fn simulate(program: &Program, outcome: &Outcome) -> Simulated {
         let (market, route) = (market(), Route { steps: Vec::new(), amounts_out: Vec::new() });
         let (caller, shown) = (Caller::SERVICE, Shown::with_ether(NATIVE_ETHER));
-        told(&Asking { caller, market: &market, route: &route, shown, program }, outcome, &order())
+        simulated(&SimulationInput { caller, market: &market, route: &route, shown, program }, outcome, &order())
     }
 
     fn amounts(simulated: &Simulated) -> Vec<String> {
@@ -210,7 +210,7 @@ mod tests {
     fn a_success_without_the_proxy_is_a_failure() {
         for code in [Bytes::new(), Bytes::from_static(&[0x00])] {
             let outcome = Outcome { called_code: code.clone(), ..outcome(Status::Success(Bytes::new()), &[]) };
-            let seen = told_of(&program(&[0], None), &outcome);
+            let seen = simulate(&program(&[0], None), &outcome);
             assert_eq!(seen.answer.status, SimulationStatus::Reverted);
             let revert = seen.answer.revert.unwrap();
             assert_eq!(revert.name.as_deref(), Some("ProxyNotDeployed"));
@@ -226,7 +226,7 @@ mod tests {
         let step = |step: u64| {
             let words = [U256::from(step).to_be_bytes::<32>(), TOKEN.into_word().0].concat();
             let data = [&NOTHING_AT_HAND[..], &words].concat().into();
-            let revert = told_of(&program, &outcome(Status::Reverted(data), &[])).answer.revert.unwrap();
+            let revert = simulate(&program, &outcome(Status::Reverted(data), &[])).answer.revert.unwrap();
             assert_eq!(revert.name.as_deref(), Some("NothingAtHand"));
             revert.step
         };
@@ -239,12 +239,12 @@ mod tests {
     fn a_path_tells_what_arrives_of_a_token_that_keeps_a_part() {
         for (path, returned) in [(0xff, 120), (0xfe, 480)] {
             let program = program(&[0], Some(path));
-            let whole = told_of(&program, &outcome(answer(returned), &[[7, 127], [900, 400]]));
+            let whole = simulate(&program, &outcome(answer(returned), &[[7, 127], [900, 400]]));
             assert_eq!(whole.answer.status, SimulationStatus::Success, "{:?}", whole.answer.revert);
             assert_eq!(amounts(&whole), [if path == 0xff { "120" } else { "100" }]);
             assert!(whole.gas.is_some());
 
-            let taxed = told_of(&program, &outcome(answer(returned), &[[7, 106], [900, 400]]));
+            let taxed = simulate(&program, &outcome(answer(returned), &[[7, 106], [900, 400]]));
             assert_eq!(taxed.answer.status, SimulationStatus::Reverted);
             assert_eq!(amounts(&taxed), ["99"]);
             let revert = taxed.answer.revert.unwrap();
@@ -255,7 +255,7 @@ mod tests {
                 revert.message
             );
 
-            let drained = told_of(&program, &outcome(answer(returned), &[[7, 127], [900, 397]]));
+            let drained = simulate(&program, &outcome(answer(returned), &[[7, 127], [900, 397]]));
             assert_eq!(drained.answer.revert.unwrap().name.as_deref(), Some("InputAboveMaximum"));
         }
     }
@@ -264,10 +264,10 @@ mod tests {
     #[test]
     fn a_program_of_steps_tells_what_the_proxy_counted() {
         let mut data = [32_u64, 1, 120].map(|word| U256::from(word).to_be_bytes::<32>()).concat();
-        let seen = told_of(&program(&[0], None), &outcome(Status::Success(data.clone().into()), &[]));
+        let seen = simulate(&program(&[0], None), &outcome(Status::Success(data.clone().into()), &[]));
         assert_eq!((seen.answer.status, amounts(&seen)), (SimulationStatus::Success, vec!["120".to_owned()]));
         data.pop();
-        let seen = told_of(&program(&[0], None), &outcome(Status::Success(data.into()), &[]));
+        let seen = simulate(&program(&[0], None), &outcome(Status::Success(data.into()), &[]));
         assert_eq!(seen.answer.status, SimulationStatus::Reverted);
     }
 }
