@@ -45,5 +45,6 @@ pub use protocol::{
 pub use registry::{After, PoolState, Product};
 pub use route_state::RouteState;
 pub use step::StepCode;
-pub use swap::{Sale, SharesPaid, Swap};
+pub(crate) use swap::SharedChange;
+pub use swap::{Sale, SharedWords, SharesPaid, Swap};
 pub use warm::Warm;

@@ -6,7 +6,7 @@ use braid_primitives::{ExecutionBlock, PoolKey};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DecodeError, PoolState, Product, RouteState, Sale, SharesPaid, StepCode, Swap, SwapError,
+    DecodeError, PoolState, Product, RouteState, Sale, SharedWords, SharesPaid, StepCode, Swap, SwapError,
     continuous::PairCurve,
     logs::is_one_of,
     registry::{ChangeOf, StateOf},
@@ -380,6 +380,11 @@ pub trait Protocol: Sync {
 
     /// Returns the vault that a step traded with besides the pool, and the route's trades with it so far.
     fn vault_trades<'a>(&self, _state: &Self::State, _after: &'a Self::After) -> Option<(Address, Vault, &'a Trades)> {
+        None
+    }
+
+    /// Returns the words of both tokens that a swap left to other pools at the same contract; `None` if there are none.
+    fn shared_words(&self, _state: &Self::State, _after: &Self::After) -> Option<[(Address, SharedWords); 2]> {
         None
     }
 

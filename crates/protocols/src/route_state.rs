@@ -4,8 +4,7 @@ use alloy_primitives::{Address, U256};
 use braid_primitives::{ExecutionBlock, PoolKey, TokenId};
 
 use crate::{
-    After, Pool, PoolState, Sale, Swap, SwapError,
-    fluid::layer::LayerChange,
+    After, Pool, Sale, SharedChange, Swap, SwapError,
     registry::ChangeOf,
     vault::{EarlierTrades, SHARE_COIN, VaultTrade},
 };
@@ -22,8 +21,8 @@ pub struct RouteState {
     changes: Vec<(PoolKey, After)>,
     /// Trades with vaults, in order.
     vault_trades: Vec<VaultTrade>,
-    /// Changes of tokens in Fluid's liquidity layer by pools, in order.
-    layer: Vec<LayerChange>,
+    /// Changes of words that pools share, in order.
+    shared: Vec<SharedChange>,
 }
 
 impl RouteState {
@@ -55,10 +54,9 @@ impl RouteState {
                 trade: *trade,
             }));
         }
-        if let (PoolState::FluidDexT1(state), After::FluidDexT1(left)) = (&pool.state, &after) {
+        if let Some(left) = pool.shared_words(&after) {
             let vault_trades = self.vault_trades.len();
-            let left = state.shared_words(left).into_iter().flatten();
-            self.layer.extend(left.map(|(token, words)| LayerChange { token, words, vault_trades }));
+            self.shared.extend(left.map(|(token, words)| SharedChange { token, words, vault_trades }));
         }
         let place = pool.shares_state_at();
         match self.changes.iter_mut().find(|(changed, _)| *changed == place) {
@@ -79,9 +77,9 @@ impl RouteState {
         worth(self.before(known.address)) != worth(EarlierTrades::new(known.address, &[], &[]))
     }
 
-    /// Returns the trades with vaults and the changes of Fluid's layer so far, as seen by the next step at this contract.
+    /// Returns the trades with vaults and the changes of shared words so far, as seen by the next step at this contract.
     pub(crate) fn before(&self, contract: Address) -> EarlierTrades<'_> {
-        EarlierTrades::new(contract, &self.vault_trades, &self.layer)
+        EarlierTrades::new(contract, &self.vault_trades, &self.shared)
     }
 
     /// Returns the recorded change under a key, if it is of this type.

@@ -1,6 +1,6 @@
-//! A swap: its coins and input, and its result.
+//! A swap: its coins and input, its result, and what it changes for other pools.
 
-use alloy_primitives::U256;
+use alloy_primitives::{Address, U256};
 
 use crate::After;
 
@@ -24,6 +24,21 @@ pub struct Swap {
     pub gas_units: u64,
     /// State change of the pool.
     pub after: After,
+}
+
+/// Storage words of one token that all pools at a contract share; the protocol says which. Swaps of one pool change what the next one meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedWords(pub(crate) [U256; 3]);
+
+/// Change of such words by a step of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SharedChange {
+    /// The token; ether is `0xEeee…`.
+    pub(crate) token: Address,
+    /// Its words after the step.
+    pub(crate) words: SharedWords,
+    /// Number of the route's trades with vaults before the step.
+    pub(crate) vault_trades: usize,
 }
 
 /// How many shares a swap pays, if its output token counts balances in shares (stETH).

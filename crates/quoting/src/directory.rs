@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use braid_market::Tokens;
 use braid_primitives::{Address, NATIVE_ETHER, Token, TokenId, WETH, address, is_native_ether};
 use braid_protocols::Product;
-use braid_protocols::vault::is_vault;
 use braid_routing::Prepared;
 
 /// Stablecoins that track the dollar: USDC, USDT, DAI, PYUSD, USDS, FRAX.
@@ -106,7 +105,7 @@ fn entry(prepared: &Prepared, id: TokenId, address: Address) -> Entry {
     let market = prepared.market();
     let own = market.pools_of(id).iter().filter_map(|pool| market.pool(*pool)).find(|pool| {
         // a vault is the contract of its own shares
-        pool.key.contract == address && is_vault(pool.product)
+        pool.key.contract == address && pool.product.is_vault()
     });
     Entry { id, pool_count: pool_count(prepared, id), vault: own.map(|pool| pool.product) }
 }

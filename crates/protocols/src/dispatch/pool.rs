@@ -4,7 +4,7 @@ use alloy_primitives::{Address, U256};
 use braid_primitives::{ExecutionBlock, PoolKey, TokenId};
 
 use crate::{
-    After, Pool, Protocol, RouteState, Sale, SharesPaid, Step, StepCode, Swap, SwapError,
+    After, Pool, Protocol, RouteState, Sale, SharedWords, SharesPaid, Step, StepCode, Swap, SwapError,
     continuous::PairCurve,
     error::positions,
     registry::{ChangeOf, own, with_record},
@@ -117,6 +117,11 @@ impl Pool {
             return Some((self.key.contract, Vault { product: self.product, state: self.state.clone() }, trades));
         }
         with_record!(self.product, record => record.vault_trades(own(record, &self.state)?, ChangeOf::of(after)?))
+    }
+
+    /// Dispatches to [`Protocol::shared_words`].
+    pub(crate) fn shared_words(&self, after: &After) -> Option<[(Address, SharedWords); 2]> {
+        with_record!(self.product, record => record.shared_words(own(record, &self.state)?, ChangeOf::of(after)?))
     }
 
     /// Returns the shares that a transfer of an amount moves; `None` for a token that does not count in shares.

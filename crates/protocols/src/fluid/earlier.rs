@@ -3,11 +3,8 @@
 use alloy_primitives::Address;
 use braid_primitives::ExecutionBlock;
 
-use super::{
-    ftoken,
-    layer::{SharedWords, Token},
-};
-use crate::{PoolState, SwapError, vault::EarlierTrades};
+use super::{ftoken, layer::Token};
+use crate::{PoolState, SharedWords, SwapError, vault::EarlierTrades};
 
 /// The layer in a block, after earlier steps of the same transaction.
 #[derive(Debug, Default)]
@@ -30,11 +27,11 @@ impl Earlier {
             _ => None,
         });
         let mut trades = trades.peekable();
-        if before.layer().is_empty() && trades.peek().is_none() {
+        if before.shared().is_empty() && trades.peek().is_none() {
             return Ok(None);
         }
         let mut earlier = Self::default();
-        let mut changes = before.layer().iter().peekable();
+        let mut changes = before.shared().iter().peekable();
         for (place, address, state, trade) in trades {
             while let Some(change) = changes.next_if(|change| change.vault_trades <= place) {
                 put(&mut earlier.tokens, change.token, change.words);

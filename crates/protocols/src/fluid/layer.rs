@@ -3,11 +3,11 @@
 //! Amounts are stored as a coefficient and an exponent, rounded against the protocol. Amounts with interest are raw:
 //! multiply them by their exchange price. Sources: `LiquidityCalcs`, `UserModule.operate`.
 
-use alloy_primitives::{Address, U256};
+use alloy_primitives::U256;
 use serde::{Deserialize, Serialize};
 
 use super::arith::{bits, expand, mul_div_up, pack, small_bits};
-use crate::SwapError;
+use crate::{SharedWords, SwapError};
 
 /// One, in the decimals of exchange prices (12).
 const PRICE_ONE: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
@@ -36,25 +36,6 @@ pub struct Token {
     pub borrow: U256,
     /// Balance of the token in the layer, in atomic units; no more can leave it.
     pub held: U256,
-}
-
-/// Words of one token that all protocols of the layer share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedWords {
-    exchange_prices: U256,
-    total_amounts: U256,
-    held: U256,
-}
-
-/// Change of a token in the layer by a route's step through a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LayerChange {
-    /// The token; ether is `0xEeee…`.
-    pub(crate) token: Address,
-    /// Its words after the step.
-    pub(crate) words: SharedWords,
-    /// Number of the route's trades with vaults before the step.
-    pub(crate) vault_trades: usize,
 }
 
 /// Exchange prices of supply and debt at a time.
@@ -189,14 +170,12 @@ const TOO_SMALL: SwapError = SwapError::ZeroOutput;
 impl Token {
     /// Returns the words that all protocols share.
     pub(super) const fn shared(&self) -> SharedWords {
-        let Self { exchange_prices, total_amounts, held, .. } = *self;
-        SharedWords { exchange_prices, total_amounts, held }
+        SharedWords([self.exchange_prices, self.total_amounts, self.held])
     }
 
     /// Replaces the words that all protocols share.
     pub(super) const fn put_shared(&mut self, words: &SharedWords) {
-        let SharedWords { exchange_prices, total_amounts, held } = *words;
-        *self = Self { exchange_prices, total_amounts, held, ..*self };
+        [self.exchange_prices, self.total_amounts, self.held] = words.0;
     }
 
     /// Computes the exchange prices at a time.

@@ -2,11 +2,10 @@
 
 use alloy_primitives::Address;
 
-use super::{Vault, VaultProtocol, vaults};
+use super::Vault;
 use crate::{
     Discovered, Product, Source, StateReader,
     reading::{Reading, Stop, all},
-    registry::{own, with_vault_record},
 };
 
 /// Product of a vault, and whether it is verified.
@@ -20,10 +19,7 @@ pub(crate) struct Kind {
 impl Kind {
     /// Returns the kind of a vault that was read before.
     pub(crate) fn of(vault: &Vault, address: Address) -> Self {
-        let verified = with_vault_record!(vault.product, record => {
-            own(record, &vault.state).is_some_and(|state| record.is_verified(address, state))
-        }, else false);
-        Self { product: vault.product, verified }
+        Self { product: vault.product, verified: vault.is_verified(address) }
     }
 
     /// Tells whether the model knows everything that changes the vault's rate.
@@ -65,7 +61,7 @@ impl Kind {
     fn reader(self, vault: Address, asset: Address, was: Option<&Vault>) -> Box<dyn StateReader> {
         let product = self.product;
         let found = Discovered::new(vault, product, vec![asset, vault]);
-        let unverified = with_vault_record!(product, record => record.unverified_reader(vault, asset), else None);
+        let unverified = product.unverified_reader(vault, asset);
         match (unverified.filter(|_| !self.verified), was.filter(|was| was.product == product)) {
             (Some(reader), _) => reader,
             (None, Some(was)) => product.reader_again(&found, &was.state),
@@ -77,19 +73,17 @@ impl Kind {
 /// Asks all factories whether they created a vault of an asset. A vault of no factory is an unverified one, unless a
 /// product lists it.
 pub(crate) fn ask_kind(vault: Address, asset: Address, reading: &mut Reading) -> Result<Kind, Stop> {
-    let created = all(factories().map(|(product, source)| {
-        with_vault_record!(product, record => record.is_created(source.emitter, [asset, vault], reading), else Ok(false))
-    }))?;
+    let created = factories().map(|(product, source)| product.is_created(source.emitter, [asset, vault], reading));
+    let created = all(created)?;
     let creator = factories().zip(created).filter(|(_, created)| *created).last();
     if let Some(((product, _), _)) = creator {
         return Ok(Kind { product, verified: true });
     }
-    let takes_any = |product: &Product| with_vault_record!(*product, record => record.unverified_reader(vault, asset).is_some(), else false);
-    let product = vaults().find(takes_any).ok_or(reading.impossible("a vault of no product"))?;
-    let lists = |product| with_vault_record!(product, record => record.is_listed(vault), else false);
-    Ok(Kind { product, verified: vaults().any(lists) })
+    let takes_any = |product: &Product| product.unverified_reader(vault, asset).is_some();
+    let product = Product::vaults().find(takes_any).ok_or(reading.impossible("a vault of no product"))?;
+    Ok(Kind { product, verified: Product::vaults().any(|product| product.lists_vault(vault)) })
 }
 
 fn factories() -> impl Iterator<Item = (Product, &'static Source)> {
-    vaults().flat_map(|product| product.sources().iter().map(move |source| (product, source)))
+    Product::vaults().flat_map(|product| product.sources().iter().map(move |source| (product, source)))
 }

@@ -6,8 +6,7 @@ use braid_primitives::TokenId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    PoolState, Product, SwapError,
-    fluid::layer::LayerChange,
+    PoolState, Product, SharedChange, SwapError,
     maths::{mul_div, mul_div_up},
 };
 
@@ -62,16 +61,16 @@ pub struct VaultTrade {
 pub struct EarlierTrades<'a> {
     vault: Address,
     trades: &'a [VaultTrade],
-    layer: &'a [LayerChange],
+    shared: &'a [SharedChange],
 }
 
 impl<'a> EarlierTrades<'a> {
     /// No trades with any vault.
-    pub const NONE: EarlierTrades<'static> = EarlierTrades { vault: Address::ZERO, trades: &[], layer: &[] };
+    pub const NONE: EarlierTrades<'static> = EarlierTrades { vault: Address::ZERO, trades: &[], shared: &[] };
 
-    /// Returns a route's trades, as seen by a vault, and the changes of Fluid's layer by the route's pools.
-    pub(crate) const fn new(vault: Address, trades: &'a [VaultTrade], layer: &'a [LayerChange]) -> Self {
-        Self { vault, trades, layer }
+    /// Returns a route's trades, as seen by a vault, and the changes of words that pools share.
+    pub(crate) const fn new(vault: Address, trades: &'a [VaultTrade], shared: &'a [SharedChange]) -> Self {
+        Self { vault, trades, shared }
     }
 
     /// Returns the vault's address.
@@ -84,9 +83,9 @@ impl<'a> EarlierTrades<'a> {
         self.trades
     }
 
-    /// Returns the changes of Fluid's layer by pools, in order.
-    pub(crate) const fn layer(&self) -> &'a [LayerChange] {
-        self.layer
+    /// Returns the changes of words that pools share, in order.
+    pub(crate) const fn shared(&self) -> &'a [SharedChange] {
+        self.shared
     }
 
     /// Returns the trades with this vault, in order.
@@ -112,7 +111,7 @@ impl<'a> EarlierTrades<'a> {
     }
 }
 
-/// Conversion rate: so many assets for so many shares.
+/// Conversion rate between assets and shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     assets: U256,

@@ -11,7 +11,8 @@ use super::{
     step::step_code,
 };
 use crate::{
-    DecodeError, Discovered, Freshness, Product, Protocol, Source, StateReader, Step, StepCode, SwapError, Touched,
+    DecodeError, Discovered, Freshness, Product, Protocol, SharedWords, Source, StateReader, Step, StepCode, SwapError,
+    Touched,
     continuous::PairCurve,
     fluid::AGAIN_GAS_UNITS,
     fluid::earlier::Earlier,
@@ -153,6 +154,10 @@ impl Protocol for DexT1 {
     fn swap(&self, state: &Self::State, Step { pool, at, route, sale }: Step<'_>) -> Result<crate::Swap, SwapError> {
         let earlier = Earlier::replay(at, route.before(pool.contract))?;
         state.swap_after(route.change(pool), earlier.as_ref(), at, sale.coin_in == 0, sale.amount_in)
+    }
+
+    fn shared_words(&self, state: &Self::State, after: &After) -> Option<[(Address, SharedWords); 2]> {
+        state.shared_words(after)
     }
 
     fn depends_on_time(&self, _state: &Self::State) -> bool {

@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fees, Parts, Reserves, Snapshot, Storage, StorageAfter, gas};
 use crate::{
-    Swap, SwapError,
+    SharedWords, Swap, SwapError,
     fluid::{
         arith::{bits, expand},
         earlier::Earlier,
-        layer::SharedWords,
         reading::ETHER,
     },
     step::TRANSFERS_GAS_UNITS,

@@ -9,11 +9,11 @@ use super::{
     snapshot::{LEAST_AMOUNT, MOST_PRICE_CHANGE, atomic, normalised},
 };
 use crate::{
-    SwapError,
+    SharedWords, SwapError,
     fluid::{
         arith::{bits, expand, pack, small_bits},
         earlier::Earlier,
-        layer::{SharedWords, Token, worth},
+        layer::{Token, worth},
     },
 };
 
