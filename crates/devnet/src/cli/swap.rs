@@ -89,6 +89,8 @@ pub(crate) async fn run(args: Args) -> eyre::Result<()> {
     let received = (after.1 + fee(&bought, &receipt))
         .checked_sub(before.1)
         .ok_or_else(|| eyre!("the balance of {} fell", bought.symbol))?;
+    // Wait until the service has read the swap's block, so that whoever asks next is quoted on the market after it.
+    api.catch_up(&rpc).await?;
     report(&sold, &bought, (amount, spent), (quoted, received))
 }
 
