@@ -204,8 +204,14 @@ impl<'a, 'p> Search<'a, 'p> {
             for &at in &frontier {
                 let token = self.labels[at as usize].token as usize;
                 // Extends to the output first: its value prunes the rest.
-                for arrow in graph.between(token, target) {
-                    self.extend(at, &arrow, problem.hops - hop, &mut next);
+                if let Some(listed) = problem.active.as_deref().and_then(|active| active.to_output(token)) {
+                    for (_, arrow) in listed {
+                        self.extend(at, arrow, problem.hops - hop, &mut next);
+                    }
+                } else {
+                    for arrow in graph.between(token, target) {
+                        self.extend(at, &arrow, problem.hops - hop, &mut next);
+                    }
                 }
                 if hop == problem.hops {
                     continue;
@@ -321,7 +327,7 @@ impl<'a, 'p> Search<'a, 'p> {
     /// Returns whether one label's path can be extended wherever another's can: it holds no token, and no pool of more
     /// than two coins, that the other's does not hold. In a large market this is assumed, because there are other paths.
     fn extends_as_far(&self, one: &Label, other: &Label) -> bool {
-        if self.problem.active.is_some() || one.parent == other.parent {
+        if one.parent == other.parent || self.problem.active.as_ref().is_some_and(|active| active.is_cut()) {
             return true;
         }
         let pairs = self.problem.prepared.pairs();

@@ -7,3 +7,4 @@ mod forced;
 pub(crate) mod layers;
 pub(crate) mod passing;
 mod profit;
+pub(crate) mod useful;

@@ -19,6 +19,9 @@ pub(crate) struct ActiveTokens {
     start: Vec<u32>,
     /// Whether the core is active too.
     has_core: bool,
+    /// The arrows to the output, each after the token that it leaves, in the order of these tokens; `None` for all that
+    /// the market has.
+    to_output: Option<Vec<(u32, Arrow)>>,
 }
 
 impl ActiveTokens {
@@ -60,7 +63,12 @@ impl ActiveTokens {
             start.resize(*from as usize + 1, index32(place));
         }
         start.resize(tokens.len() + 1, index32(arrows.len()));
-        Some(Self { arrows: arrows.into_iter().map(|(_, arrow)| arrow).collect(), start, has_core: true })
+        Some(Self {
+            arrows: arrows.into_iter().map(|(_, arrow)| arrow).collect(),
+            start,
+            has_core: true,
+            to_output: None,
+        })
     }
 
     /// Activates only these tokens. None has a number of `count` or above.
@@ -75,7 +83,35 @@ impl ActiveTokens {
             arrows.extend(graph.inner_arrows(token as usize).iter().filter(|arrow| is_active[arrow.to as usize]));
         }
         start.resize(is_active.len() + 1, index32(arrows.len()));
-        Self { arrows: arrows.into_iter().collect(), start, has_core: false }
+        Self { arrows: arrows.into_iter().collect(), start, has_core: false, to_output: None }
+    }
+
+    /// Activates only these arrows, each after the token that it leaves, in the order of these tokens. None leaves a token
+    /// with a number of `count` or above.
+    pub(crate) fn only_arrows(prepared: &Prepared, arrows: &[(u32, Arrow)], output: usize, count: usize) -> Self {
+        let mut start = Vec::with_capacity(count + 1);
+        let mut inner: Vec<Arrow> = Vec::with_capacity(arrows.len());
+        for (from, arrow) in arrows.iter().filter(|(_, arrow)| prepared.graph().is_inner(arrow.to as usize)) {
+            start.resize(*from as usize + 1, index32(inner.len()));
+            inner.push(*arrow);
+        }
+        start.resize(count + 1, index32(inner.len()));
+        let to_output = arrows.iter().filter(|(_, arrow)| arrow.to as usize == output).copied().collect();
+        Self { arrows: inner.into_iter().collect(), start, has_core: false, to_output: Some(to_output) }
+    }
+
+    /// Returns whether these tokens were chosen because the market is large, so that searches may miss paths.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.to_output.is_none()
+    }
+
+    /// Returns the arrows from a token to the output that searches use; `None` for all that the market has.
+    #[inline]
+    pub(crate) fn to_output(&self, token: usize) -> Option<&[(u32, Arrow)]> {
+        let listed = self.to_output.as_deref()?;
+        let first = listed.partition_point(|(from, _)| (*from as usize) < token);
+        let count = listed[first..].partition_point(|(from, _)| *from as usize == token);
+        Some(&listed[first..first + count])
     }
 
     /// Returns the arrows from an active token to active inner tokens, in two parts.

@@ -59,6 +59,12 @@ impl Arrow {
         self.is_plain.then(|| Plain { spot, gas_factor, most_in, gas_units: f64::from(self.gas_units) })
     }
 
+    /// Returns the least gas of a swap, in gas units.
+    #[inline]
+    pub(crate) fn least_gas(&self) -> f64 {
+        f64::from(self.gas_units)
+    }
+
     /// Computes an upper bound on the average rate, net of gas, of selling this token. `root` is
     /// `√(gas price ÷ price out)`.
     #[inline]

@@ -114,7 +114,7 @@ struct Solver<'a> {
     /// Whether a route stayed within that.
     fitted_gas: Cell<bool>,
     /// The least dual of a pair over all open pools: it limits what one path may pay for a share.
-    tightest: Cell<Option<Tightest>>,
+    tightest: RefCell<Option<Tightest>>,
     /// The tokens that the first split of a pair ended with, and their prices; empty if it ended before its search.
     searched: RefCell<Vec<(u32, f64)>>,
 }
@@ -144,11 +144,11 @@ fn may_others_pay_more(bound: f64, net: Option<f64>) -> bool {
     exceeds(bound, net, chunks)
 }
 
-/// The least dual known, and the price of the input there.
-#[derive(Clone, Copy, Debug)]
+/// The least dual known, and the prices of all tokens there.
+#[derive(Clone, Debug)]
 struct Tightest {
     dual: f64,
-    price_in: f64,
+    price: Arc<[f64]>,
 }
 
 impl<'a> Solver<'a> {
@@ -163,7 +163,7 @@ impl<'a> Solver<'a> {
             is_below_gas: false,
             exceeded_gas: Cell::new(false),
             fitted_gas: Cell::new(false),
-            tightest: Cell::new(None),
+            tightest: RefCell::default(),
             searched: RefCell::default(),
         }
     }
@@ -196,7 +196,7 @@ impl<'a> Solver<'a> {
             return (self.below_gas(best.as_ref()), None);
         }
         let split = self.split(&self.problem, best);
-        self.tightest.set(split.tightest(&self.problem));
+        self.tightest.replace(split.tightest());
         if self.problem.is_pair() {
             self.searched.replace(split.searched());
         }
@@ -343,18 +343,22 @@ impl<'a> Solver<'a> {
 
     /// Tries the plans of simpler routers, so that the answer is not worse than theirs, if the bound is above the route by
     /// more than a share. That a route has all the steps that it may have is no reason to leave them out: they may have as
-    /// many. In a large market, where they take longer, they run among the tokens of the first split, and over the whole
-    /// market only if the bound is far off.
+    /// many. They run over the pools that a better route can use. In a large market, if these are many, they run among the
+    /// tokens of the first split, and over the whole market only if the bound is far off.
     fn offer_simple_plans(&self, bound: f64, share: f64, best: &mut Option<Candidate>) {
-        if !is_large(self.prepared) {
+        let is_above = |best: &Option<Candidate>, gap: f64| exceeds(bound, net_of(best.as_ref()), gap);
+        let is_large = is_large(self.prepared);
+        let [grid, chunks] = if is_large { Tuning::SIMPLE_GAPS_OF_LARGE } else { [share; 2] };
+        if !is_above(best, chunks) || self.offer_simple_over_useful(bound, share, best) {
+            return;
+        }
+        if !is_large {
             return self.offer_simple(bound, share, &SimplePlan::ALL, best);
         }
-        let is_above = |best: &Option<Candidate>, gap: f64| exceeds(bound, net_of(best.as_ref()), gap);
         let is_largest = self.prepared.pair_count() > Tuning::WHOLE_PLANS_MOST_PAIRS;
         if is_above(best, if is_largest { Tuning::LOST_GAP } else { Tuning::WHOLE_PLANS_GAP }) {
             self.offer_simple(bound, share, &SimplePlan::ALL, best);
         }
-        let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
         if is_above(best, grid) {
             self.offer_simple_among(bound, &[SimplePlan::Grid], best);
         }
@@ -370,10 +374,10 @@ impl<'a> Solver<'a> {
     fn least_of_share(&self, net: f64) -> impl Fn(f64) -> f64 {
         #[allow(clippy::cast_precision_loss, reason = "a handful of pools")]
         let gas = self.problem.hops as f64 * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
-        let (tightest, amount) = (self.tightest.get(), self.problem.amount);
-        move |share| {
-            tightest.map_or(f64::NEG_INFINITY, |known| known.price_in * amount * share - (known.dual - net) - gas)
-        }
+        let (source, amount) = (self.problem.source, self.problem.amount);
+        let tightest = self.tightest.borrow();
+        let known = tightest.as_ref().map(|known| (known.dual, known.price[source]));
+        move |share| known.map_or(f64::NEG_INFINITY, |(dual, price_in)| price_in * amount * share - (dual - net) - gas)
     }
 
     /// Computes the value of the inputs at marginal rates.

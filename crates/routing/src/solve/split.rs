@@ -42,10 +42,9 @@ impl Split<'_> {
     }
 
     /// Returns the least dual over a pair's pools, if there is one.
-    pub(super) fn tightest(&self, problem: &Problem<'_>) -> Option<Tightest> {
+    pub(super) fn tightest(&self) -> Option<Tightest> {
         let (dual, dual_prices) = &self.rest.as_ref()?.tightest;
-        let price_in = dual_prices.price.get(problem.source).copied()?;
-        dual.is_finite().then_some(Tightest { dual: *dual, price_in })
+        dual.is_finite().then(|| Tightest { dual: *dual, price: dual_prices.price.as_slice().into() })
     }
 }
 
