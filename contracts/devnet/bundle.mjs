@@ -82,7 +82,7 @@ function standIns() {
     return compile(require('solc'), own, { evmVersion, optimizer: { enabled: true, runs: 200 } }, finder(roots));
   };
   const all = { ...built('transient', 'cancun', usual), ...built('upgradeable', 'cancun', upgradeable), ...built('usual', 'paris', usual) };
-  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn') || ['OpenZeppelinVault', 'OpenZeppelinProxy', 'BalancerV3Filler', 'AaveV3Keeper'].includes(name)));
+  return Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith('StandIn') || ['OpenZeppelinVault', 'OpenZeppelinProxy', 'BalancerV3Filler', 'UniswapV3Filler', 'AaveV3Keeper'].includes(name)));
 }
 
 /**

@@ -39,14 +39,10 @@ sol! {
     }
 
     interface IPositionManager {
-        struct MintParams {
-            address token0; address token1; uint24 fee; int24 tickLower; int24 tickUpper;
-            uint256 amount0Desired; uint256 amount1Desired; uint256 amount0Min; uint256 amount1Min;
-            address recipient; uint256 deadline;
-        }
         function createAndInitializePoolIfNecessary(address token0, address token1, uint24 fee, uint160 sqrtPriceX96)
             external payable returns (address pool);
-        function mint(MintParams calldata params) external payable
-            returns (uint256 tokenId, uint128 liquidity, uint256 amount0, uint256 amount1);
+    }
+    interface IV3Filler {
+        function fill(address pool, int24 tickLower, int24 tickUpper, uint256 amount0, uint256 amount1) external;
     }
 }

@@ -120,6 +120,8 @@ pub const BALANCER_V3_FEE_CONTROLLER: Address = address!("0x00000000000000000000
 pub const BALANCER_V3_WEIGHTED: Address = address!("0x332694ef46D880DF6eA9593E04CB8abeE5f81d99");
 /// The factory of the third version of stable pools.
 pub const BALANCER_V3_STABLE: Address = address!("0x4eFCd8BcE8ac9B94bD76648e2c85beF6C40f3228");
+/// Our own contract that fills pools of Uniswap V3 and of its forks.
+pub const UNISWAP_V3_FILLER: Address = address!("0x000000000000000000000000000000000000F112");
 /// Our own contract that fills pools of Balancer V3.
 pub const BALANCER_V3_FILLER: Address = address!("0x000000000000000000000000000000000000F111");
 

@@ -99,14 +99,14 @@ async fn make(kit: &Kit, folder: &Path, file: &Path, progress: &Progress) -> Res
     let node = Node::start(kit, options).await?;
     world::build(node.rpc(), &bundle, progress).await?;
     node.stop();
-    forget_traces(&dump)?;
+    slim(&dump)?;
     // The rename is atomic: another process sees the whole file or none.
     std::fs::rename(&dump, file).map_err(DevnetError::file(file))
 }
 
-/// Removes the call traces of the building transactions from the state file. They are three quarters of its size, and
-/// nothing reads them.
-fn forget_traces(path: &Path) -> Result<(), DevnetError> {
+/// Removes from the state file what nothing reads: the call traces of the building transactions, which are three
+/// quarters of its size, and storage slots that hold zero, which the node would hash for every block.
+fn slim(path: &Path) -> Result<(), DevnetError> {
     let text = std::fs::read(path).map_err(DevnetError::file(path))?;
     let mut state: serde_json::Value = serde_json::from_slice(&text)
         .map_err(|e| DevnetError::BadFile { path: path.to_owned(), problem: e.to_string() })?;
@@ -114,6 +114,13 @@ fn forget_traces(path: &Path) -> Result<(), DevnetError> {
     for transaction in transactions.into_iter().flatten() {
         if let Some(traces) = transaction.pointer_mut("/info/traces") {
             *traces = serde_json::Value::Array(Vec::new());
+        }
+    }
+    let zero = serde_json::Value::String(B256::ZERO.to_string());
+    let accounts = state.get_mut("accounts").and_then(serde_json::Value::as_object_mut);
+    for (_, account) in accounts.into_iter().flatten() {
+        if let Some(storage) = account.get_mut("storage").and_then(serde_json::Value::as_object_mut) {
+            storage.retain(|_, value| *value != zero);
         }
     }
     std::fs::write(path, state.to_string()).map_err(DevnetError::file(path))

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The default number of blocks that are mined on top of the world before the chain is handed out; without them the
-/// newest block would be years old. Each takes a thirtieth of a second, in which anvil hashes the world's 29,000
+/// newest block would be years old. Each takes a sixtieth of a second, in which anvil hashes the world's 13,000
 /// storage slots.
 const PAST_BLOCKS: u64 = 2;
 /// Seconds between these blocks.

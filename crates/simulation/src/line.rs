@@ -446,7 +446,8 @@ mod tests {
     fn at_five_times_what_can_be_done_the_accepted_wait_at_most_as_long_as_they_take_and_no_place_stays_empty() {
         for quotes in &KINDS {
             let quiet = quotes.minute(|_| ms(1_000)).percentiles();
-            let mut loaded = quotes.minute(|_| quotes.gap(5.0));
+            let gap = quotes.gap(5.0);
+            let mut loaded = quotes.minute(|_| gap);
             let percentiles = loaded.percentiles();
             assert!((0..2).all(|part| percentiles[part] <= 2 * quiet[part]), "{quiet:?} {percentiles:?}");
             let most = Duration::from_secs(60).div_duration_f64(quotes.gap(1.0));

@@ -81,6 +81,7 @@ fn protocols() -> Vec<Placement> {
             (at::UNISWAP_V2_FACTORY, v3.0, at::UNISWAP_V3_POSITION_MANAGER, WETH9).abi_encode_params(),
         ),
         ("TickLens", at::TICK_LENS, vec![]),
+        ("UniswapV3Filler", at::UNISWAP_V3_FILLER, vec![]),
         ("UniswapV3Factory", at::SUSHI_V3_FACTORY, vec![]),
         (
             "NonfungiblePositionManager",

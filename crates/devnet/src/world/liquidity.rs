@@ -12,9 +12,11 @@ use super::{
 };
 use crate::{
     DevnetError,
-    abi::{IErc20, IPositionManager, IV2Factory, IV2Pair, IV3Factory},
+    abi::{IErc20, IPositionManager, IV2Factory, IV2Pair, IV3Factory, IV3Filler},
     accounts::MAKER,
-    addresses::{PANCAKE_V3_ROUTER, SUSHI_V2_ROUTER, SUSHI_V3_ROUTER, SWAP_ROUTER, UNISWAP_V2_ROUTER},
+    addresses::{
+        PANCAKE_V3_ROUTER, SUSHI_V2_ROUTER, SUSHI_V3_ROUTER, SWAP_ROUTER, UNISWAP_V2_ROUTER, UNISWAP_V3_FILLER,
+    },
     rpc::{Rpc, Tx},
     tokens::{self, TOKENS},
 };
@@ -22,8 +24,9 @@ use crate::{
 /// The seed of all price offsets and ranges.
 const SEED: u64 = 0x0062_7261_6964;
 
-/// The contracts that trade for the maker once the pools are filled.
-const ROUTERS: [Address; 5] = [UNISWAP_V2_ROUTER, SUSHI_V2_ROUTER, SWAP_ROUTER, SUSHI_V3_ROUTER, PANCAKE_V3_ROUTER];
+/// The contracts that add liquidity for the maker, and those that trade for it once the pools are filled.
+const SPENDERS: [Address; 6] =
+    [UNISWAP_V3_FILLER, UNISWAP_V2_ROUTER, SUSHI_V2_ROUTER, SWAP_ROUTER, SUSHI_V3_ROUTER, PANCAKE_V3_ROUTER];
 
 /// A pool on chain that has no liquidity yet.
 #[derive(Debug, Clone)]
@@ -88,16 +91,11 @@ async fn address_of(rpc: &Rpc, pool: &OpenPool) -> Result<Address, DevnetError> 
     }
 }
 
-/// Approves the position managers and the routers for the maker's tokens.
+/// Approves the filler and the routers for the maker's tokens.
 pub(super) async fn approve(rpc: &Rpc) -> Result<(), DevnetError> {
     let mut batch = Batch::new(rpc);
     for token in TOKENS {
-        let managers = [
-            crate::addresses::UNISWAP_V3_POSITION_MANAGER,
-            crate::addresses::SUSHI_V3_POSITION_MANAGER,
-            crate::addresses::PANCAKE_V3_POSITION_MANAGER,
-        ];
-        for spender in managers.into_iter().chain(ROUTERS) {
+        for spender in SPENDERS {
             let call = IErc20::approveCall { spender, value: U256::MAX };
             batch.send(token.symbol, Tx::call(MAKER, token.address, &call).gas(100_000)).await?;
         }
@@ -110,10 +108,10 @@ pub(super) async fn fill(rpc: &Rpc, pool: &OpenPool) -> Result<(), DevnetError> 
     let mut batch = Batch::new(rpc);
     match pool.spec.venue.position_manager() {
         None => add_reserves(&mut batch, pool).await?,
-        Some(manager) => {
+        Some(_) => {
             for position in &pool.positions {
                 let what = format!("position {position:?} of {:?}", pool.spec);
-                batch.send(&what, Tx::call(MAKER, manager, &minting(pool, position)).gas(3_000_000)).await?;
+                batch.send(&what, Tx::call(MAKER, UNISWAP_V3_FILLER, &filling(pool, position)).gas(3_000_000)).await?;
             }
         }
     }
@@ -130,19 +128,12 @@ async fn add_reserves(batch: &mut Batch<'_>, pool: &OpenPool) -> Result<(), Devn
     batch.send(&what, Tx::call(MAKER, pool.address, &IV2Pair::mintCall { to: MAKER }).gas(1_000_000)).await
 }
 
-fn minting(pool: &OpenPool, position: &Position) -> IPositionManager::mintCall {
-    let params = IPositionManager::MintParams {
-        token0: pool.priced.token0.address,
-        token1: pool.priced.token1.address,
-        fee: U24::from(pool.spec.fee_pips),
+fn filling(pool: &OpenPool, position: &Position) -> IV3Filler::fillCall {
+    IV3Filler::fillCall {
+        pool: pool.address,
         tickLower: I24::try_from(position.tick_lower).unwrap_or(I24::ZERO),
         tickUpper: I24::try_from(position.tick_upper).unwrap_or(I24::ZERO),
-        amount0Desired: shape::whole(position.amount0),
-        amount1Desired: shape::whole(position.amount1),
-        amount0Min: U256::ZERO,
-        amount1Min: U256::ZERO,
-        recipient: MAKER,
-        deadline: U256::MAX,
-    };
-    IPositionManager::mintCall { params }
+        amount0: shape::whole(position.amount0),
+        amount1: shape::whole(position.amount1),
+    }
 }

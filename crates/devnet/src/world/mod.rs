@@ -70,7 +70,7 @@ pub(crate) async fn build(rpc: &Rpc, bundle: &Bundle, progress: &Progress) -> Re
     fund_taker(rpc).await?;
     report(2, "opening pools");
     let open = liquidity::open_pools(rpc).await?;
-    report(3, "approving position managers and routers");
+    report(3, "approving what spends the maker's tokens");
     liquidity::approve(rpc).await?;
     for (done, pool) in open.iter().enumerate() {
         liquidity::fill(rpc, pool).await?;

@@ -6,14 +6,17 @@ use alloy::{
     primitives::{
         Address, U256,
         aliases::{I24, U24, U160},
+        keccak256,
     },
+    rpc::types::Log,
     sol,
-    sol_types::SolCall,
+    sol_types::{SolCall, SolEvent, SolValue},
 };
 use braid_devnet::{Devnet, accounts, addresses, rpc::Tx};
 use braid_market::Market;
 use braid_primitives::{NATIVE_ETHER, WETH};
 use braid_protocols::{Pool, PoolState, Product, curve::Model};
+use serde_json::json;
 
 sol! {
     function approve(address spender, uint256 value) external;
@@ -41,11 +44,9 @@ sol! {
     function createPool(address tokenA, address tokenB, uint24 fee) external returns (address pool);
     function initialize(uint160 sqrtPriceX96) external;
 
-    function balanceOf(address owner) external view returns (uint256);
-    function tokenOfOwnerByIndex(address owner, uint256 index) external view returns (uint256);
-    function positions(uint256 tokenId) external view returns (uint96 nonce, address operator, address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1);
-    struct DecreaseParams { uint256 tokenId; uint128 liquidity; uint256 amount0Min; uint256 amount1Min; uint256 deadline; }
-    function decreaseLiquidity(DecreaseParams params) external payable;
+    event Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1);
+    function positions(bytes32 key) external view returns (uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1);
+    function burn(int24 tickLower, int24 tickUpper, uint128 amount) external;
 
     interface Stable {
         function exchange(int128 i, int128 j, uint256 dx, uint256 least) external payable;
@@ -103,7 +104,7 @@ impl<'a> Acts<'a> {
             (PoolState::UniswapV2(_), 0) => self.donate_and_sync(&pool, a).await,
             (PoolState::UniswapV2(_), _) => self.swap_pair(&pool, a, b).await,
             (PoolState::UniswapV3(_), 0) => self.mint(&pool, a, b).await,
-            (PoolState::UniswapV3(_), 1) => self.burn(pool.product).await,
+            (PoolState::UniswapV3(_), 1) => self.burn(&pool).await,
             (PoolState::UniswapV3(_), _) => self.swap_concentrated(&pool, a, b).await,
             _ => unreachable!("only these were picked from"),
         }
@@ -271,23 +272,25 @@ impl<'a> Acts<'a> {
         self.try_to(ACTOR, position_manager(pool.product), &mintCall { params }).await;
     }
 
-    async fn burn(&mut self, product: Product) {
-        let (manager, rpc) = (position_manager(product), self.chain.rpc());
-        let owner = accounts::MAKER;
-        let count: U256 = rpc.view(manager, &balanceOfCall { owner }).await.unwrap();
-        let index = U256::from(self.pick(count.to::<usize>()));
-        let id: U256 = rpc.view(manager, &tokenOfOwnerByIndexCall { owner, index }).await.unwrap();
-        let held = rpc.view(manager, &positionsCall { tokenId: id }).await.unwrap().liquidity;
-        // Sometimes all of it, so that ticks are removed.
-        let liquidity = if self.pick(2) == 0 { held } else { held / 3 };
-        let params = DecreaseParams {
-            tokenId: id,
-            liquidity,
-            amount0Min: U256::ZERO,
-            amount1Min: U256::ZERO,
-            deadline: U256::MAX,
+    /// Withdraws from one of the positions with which the local chain began.
+    async fn burn(&mut self, pool: &Pool) {
+        let (contract, rpc, owner) = (pool.key.contract, self.chain.rpc(), accounts::MAKER);
+        let made =
+            json!({ "address": contract, "fromBlock": "0x0", "topics": [Mint::SIGNATURE_HASH, owner.into_word()] });
+        let made: Vec<Log> = rpc.get("eth_getLogs", json!([made])).await.unwrap();
+        let index = self.pick(made.len().max(1));
+        let (lower, upper, held) = match made.get(index).map(|log| log.log_decode::<Mint>().unwrap().inner) {
+            Some(mint) => {
+                let key = keccak256((owner, mint.tickLower, mint.tickUpper).abi_encode_packed());
+                let held = rpc.view(contract, &positionsCall { key }).await.unwrap().liquidity;
+                (mint.tickLower, mint.tickUpper, held)
+            }
+            // A pool that a test made has none, and refuses.
+            None => (I24::ZERO, I24::ZERO, 0),
         };
-        self.try_to(owner, manager, &decreaseLiquidityCall { params }).await;
+        // Sometimes all of it, so that ticks are removed.
+        let amount = if self.pick(2) == 0 { held } else { held / 3 };
+        self.try_to(owner, contract, &burnCall { tickLower: lower, tickUpper: upper, amount }).await;
     }
 
     /// Creates a pair of two tokens that have none at this factory, with liquidity, and returns its address.

@@ -144,6 +144,20 @@ impl Chain {
         }
     }
 
+    /// Sends transactions, which anvil mines in one block. Each must succeed.
+    pub async fn send_together(&self, transactions: &[Tx]) {
+        self.rpc("evm_setAutomine", json!([false])).await;
+        let mut hashes = Vec::with_capacity(transactions.len());
+        for tx in transactions {
+            hashes.push(self.devnet.rpc().submit(tx).await.unwrap());
+        }
+        self.rpc("evm_mine", json!([])).await;
+        self.rpc("evm_setAutomine", json!([true])).await;
+        for (tx, hash) in transactions.iter().zip(hashes) {
+            assert_eq!(self.devnet.rpc().status(hash).await.unwrap(), Some(true), "{tx:?}");
+        }
+    }
+
     /// Makes a call to the node, which must succeed.
     pub async fn rpc(&self, method: &str, params: Value) {
         self.devnet.rpc().call(method, params).await.unwrap();
@@ -196,6 +210,11 @@ impl Chain {
             Err(error) => error.to_string(),
         }
     }
+}
+
+/// Returns a transaction of the taker.
+pub fn taking(to: Address, data: Bytes, value_wei: U256, gas_units: u64) -> Tx {
+    Tx { from: accounts::TAKER, to, data, value_wei, gas_units: Some(gas_units) }
 }
 
 /// Returns every pool that a factory announced, and the fixed ones, in the order of the products.

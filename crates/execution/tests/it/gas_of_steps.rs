@@ -7,16 +7,17 @@ use std::sync::Arc;
 
 use braid_devnet::accounts::TAKER;
 use braid_devnet::addresses::STETH;
-use braid_execution::{Authorization, Order, TokenAmount, encode_program, gas, proxy};
+use braid_devnet::rpc::Tx;
+use braid_execution::{Authorization, Order, TokenAmount, approvals, encode_program, gas, proxy};
 use braid_market::Market;
-use braid_primitives::{NATIVE_ETHER, PoolId, TokenId, U256};
+use braid_primitives::{Address, NATIVE_ETHER, PoolId, TokenId, U256};
 use braid_protocols::{Pool, PoolState, Product, continuous::PairCurve, curve};
 use braid_routing::{Instruction, Machine, Route};
 use braid_simulation::Fork;
 use braid_simulation::evm::{Overlay, Transaction, run};
 use braid_simulation::grant::{Grant, Granted, grant};
 
-use crate::chain::Chain;
+use crate::chain::{Chain, taking};
 use crate::conformance::paying;
 use crate::shared;
 
@@ -139,34 +140,51 @@ impl Errors {
     }
 }
 
+/// The gas limit of a trade of [`use_every_pool`], and the number of trades that fit into a block.
+const TRADE_GAS: u64 = 3_000_000;
+const TRADES_A_BLOCK: usize = 18;
+
 /// Trades in both directions between every two coins of every pool, as others have done on mainnet, and reads the
-/// market again.
+/// market again. A block takes the node much longer than a trade, so each block holds many trades, but no two in one
+/// pool: each trade writes the pool's oracles and accumulators.
 pub async fn use_every_pool(chain: &mut Chain) {
     let market = Arc::clone(&chain.market);
-    // Approves each token once: every transaction is a block, and a block of this chain takes the node 34 ms.
-    let mut approved = BTreeSet::new();
+    let mut trades: Vec<Vec<(TokenAmount, Tx)>> = Vec::new();
     for (place, pool) in (0_u32..).zip(market.pools()) {
-        for (coin_in, coin_out, amount, _) in paying(pool, &market.block().next()) {
+        for (nth, (coin_in, coin_out, amount, _)) in paying(pool, &market.block().next()).into_iter().enumerate() {
             let leg = Leg { pool: PoolId(place), coins: [coin_in, coin_out], half: false };
             let [sold, bought] = leg.coins.map(|coin| pool.coins[usize::from(coin)]);
             let Some(route) = route(&market, &[leg], &[(sold, amount)], &[bought]) else { continue };
             let order = order(&market, &route, &[(sold, amount)], &[bought], |_| U256::ONE);
             let program = encode_program(&market, &route, &order).unwrap();
-            let token = order.inputs[0].token;
-            chain.afford(token, amount).await;
-            if token != NATIVE_ETHER && approved.insert(token) {
-                // Some tokens keep allowances in 96 bits.
-                chain.approve(token, proxy::address(), U256::ONE << 95_usize).await;
-            }
             let data = braid_execution::calldata(&order, &program);
-            let receipt = chain.send(proxy::address(), data, order.value_wei(), 3_000_000).await;
-            assert!(receipt.succeeded, "{} {:?}", pool.product.id(), leg.coins);
+            let tx = taking(proxy::address(), data, order.value_wei(), TRADE_GAS);
+            trades.resize(trades.len().max(nth + 1), Vec::new());
+            trades[nth].push((order.inputs[0], tx));
         }
     }
-    // A step that uses up its allowance gets a refund: none may be left over.
-    for token in approved {
-        chain.approve(token, proxy::address(), U256::ZERO).await;
+    let sold: BTreeSet<Address> = trades.iter().flatten().map(|(input, _)| input.token).collect();
+    let approve = |allowance: U256| -> Vec<Tx> {
+        let tokens = sold.iter().filter(|token| **token != NATIVE_ETHER);
+        let steps =
+            tokens.flat_map(|token| approvals::approval_transactions(*token, proxy::address(), allowance, None));
+        steps.map(|step| taking(step.to, step.data, U256::ZERO, 200_000)).collect()
+    };
+    // Some tokens keep allowances in 96 bits.
+    chain.send_together(&approve(U256::ONE << 95_usize)).await;
+    for block in trades.iter().flat_map(|trades| trades.chunks(TRADES_A_BLOCK)) {
+        let mut needed = BTreeMap::<Address, U256>::new();
+        for (input, _) in block {
+            *needed.entry(input.token).or_default() += input.amount;
+        }
+        for (token, amount) in needed {
+            chain.afford(token, amount).await;
+        }
+        let trades: Vec<Tx> = block.iter().map(|(_, tx)| tx.clone()).collect();
+        chain.send_together(&trades).await;
     }
+    // A step that uses up its allowance gets a refund: none may be left over.
+    chain.send_together(&approve(U256::ZERO)).await;
     chain.market = Arc::new(chain.read_everything().await);
 }
 
