@@ -1,6 +1,6 @@
 //! Reference prices, and the shares, impacts and dollar values computed from them. No amount that is paid.
 
-use braid_primitives::{Address, TokenId, U256, address};
+use braid_primitives::{Address, BPS, TokenId, U256, address};
 use braid_routing::{Prepared, Route};
 
 use crate::feed::Published;
@@ -85,18 +85,31 @@ pub(crate) fn value_spent(route: &Route, given: &[(TokenId, U256, f64)], outputs
     outputs.iter().map(at_end).collect()
 }
 
-/// Returns each value's share of their sum, in basis points, rounded to the nearest.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 10000
+/// Returns each value's share of their sum, in basis points. The shares sum to 10000: each is rounded down, and the missing
+/// points go to those that lost most.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // between 0 and 10000
 pub(crate) fn shares_bps(values: &[Option<f64>]) -> Vec<Option<u64>> {
+    let unknown = vec![None; values.len()];
     if values.len() == 1 {
-        return vec![Some(10_000)];
+        return vec![Some(BPS)];
     }
-    let total: Option<f64> = values.iter().copied().sum();
-    let share = |value: &Option<f64>| {
-        let share = (*value)? / total? * 10_000.0;
-        share.is_finite().then(|| share.round().clamp(0.0, 10_000.0) as u64)
-    };
-    values.iter().map(share).collect()
+    let Some(values) = values.iter().copied().collect::<Option<Vec<f64>>>() else { return unknown };
+    let total: f64 = values.iter().sum();
+    let exact: Vec<f64> = values.iter().map(|value| value / total * BPS as f64).collect();
+    if !exact.iter().all(|share| share.is_finite()) {
+        return unknown;
+    }
+    let mut shares: Vec<u64> = exact.iter().map(|share| share.clamp(0.0, BPS as f64) as u64).collect();
+    let mut by_loss: Vec<usize> = (0..exact.len()).collect();
+    let lost = |at: &usize| exact.get(*at).map_or(0.0, |share| share.fract());
+    by_loss.sort_by(|one, other| lost(other).total_cmp(&lost(one)));
+    let missing = BPS.saturating_sub(shares.iter().sum());
+    for at in by_loss.into_iter().take(usize::try_from(missing).unwrap_or(0)) {
+        if let Some(share) = shares.get_mut(at) {
+            *share += 1;
+        }
+    }
+    shares.into_iter().map(Some).collect()
 }
 
 #[cfg(test)]
@@ -152,5 +165,16 @@ mod tests {
         assert_eq!(shares_bps(&[None]), [Some(10_000)]);
         assert_eq!(shares_bps(&[Some(3.0), Some(1.0)]), [Some(7_500), Some(2_500)]);
         assert_eq!(shares_bps(&[Some(3.0), None]), [None, None]);
+        assert_eq!(shares_bps(&[Some(0.0), Some(0.0)]), [None, None]);
+    }
+
+    /// Rounded to the nearest, five shares once summed to 9999.
+    #[test]
+    fn shares_sum_to_all() {
+        let thirds = [Some(1.0); 3];
+        assert_eq!(shares_bps(&thirds), [Some(3_334), Some(3_333), Some(3_333)]);
+        let told = [679.4, 5_405.4, 1_731.4, 663.4, 1_520.4].map(Some);
+        assert_eq!(shares_bps(&told).into_iter().flatten().sum::<u64>(), 10_000);
+        assert_eq!(shares_bps(&[Some(0.0), Some(7.0)]), [Some(0), Some(10_000)]);
     }
 }

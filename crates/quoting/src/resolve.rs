@@ -49,6 +49,23 @@ pub(crate) fn check_amounts(request: &QuoteRequest) -> Result<(), Problem> {
     }
 }
 
+/// Refuses a request with more tokens on one side than its route may have steps: each input and each output needs a step
+/// of its own.
+///
+/// # Errors
+/// `NO_ROUTE_FOUND` at `max_steps`.
+pub(crate) fn check_steps(request: &QuoteRequest) -> Result<(), Problem> {
+    let least = request.inputs.len().max(request.outputs.len());
+    match request.max_steps {
+        Some(most) if usize::from(most) < least => {
+            let detail =
+                format!("a route of these inputs and outputs has at least {least} steps, and max_steps is {most}");
+            Err(Problem::field(Code::NoRouteFound, FieldError::new("/max_steps", FieldCode::NoRouteFound, detail)))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses tokens whose transfers do not move the exact amount.
 ///
 /// # Errors

@@ -199,9 +199,13 @@ fn no_route(error: NoQuote, request: &QuoteRequest, tokens: &Tokens) -> Problem 
             Problem::field(Code::NoRouteFound, FieldError::new(pointer, FieldCode::NoRouteFound, detail))
         }
         SolveError::InsufficientLiquidity => {
-            let detail = match request.exact_output() {
-                Some(_) => "the market cannot pay the whole amount of the output: ask for less",
-                None => "the market cannot take the whole amount: sell less",
+            let (cannot, less) = match request.exact_output() {
+                Some(_) => ("the market cannot pay the whole amount of the output", "ask for less"),
+                None => ("the market cannot take the whole amount", "sell less"),
+            };
+            let detail = match request.max_steps {
+                Some(most) => format!("{cannot} along a route within max_steps ({most}): {less}, or allow more steps"),
+                None => format!("{cannot}: {less}"),
             };
             Problem::new(Code::InsufficientLiquidity, detail)
         }

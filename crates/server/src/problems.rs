@@ -100,7 +100,7 @@ fn sample(code: Code) -> (&'static str, Problem) {
         Code::QuoteNotFound => plain(build, "no quote has this id: ask for a new quote"),
         Code::ReceiptUnavailable => plain(
             "/v1/quote/019a0c1e-7d3a-7c55-9d1f-2f6f5f0a9b11/receipt",
-            "this process does not have the receipt: the quote was given before a restart, or by another replica. Ask for a new quote, and then at once for its receipt",
+            "this process does not have the receipt: the quote was given before a restart or by another replica, or the receipts of newer quotes took its room. Ask for a new quote, and then at once for its receipt",
         ),
         Code::MethodNotAllowed => plain(quote, "this path does not take this method; GET /docs lists the calls"),
         Code::QuoteStale => plain(

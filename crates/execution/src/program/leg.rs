@@ -46,9 +46,12 @@ impl Leg {
         Ok(Self { code, token_in, token_out, found_by, step: step.clone() })
     }
 
-    /// Returns whether the step's contract may pay the order's recipient.
-    pub(crate) fn may_pay_recipient(&self) -> bool {
-        self.code.receivers == Receivers::Anyone || self.found_by.is_some()
+    /// Returns whether the step's contract may pay the order's recipient. A pair refuses to pay the contract of one of its
+    /// own tokens.
+    pub(crate) fn may_pay(&self, recipient: Address) -> bool {
+        let is_pair = self.code.prepayable;
+        let refuses = is_pair && [self.token_in, self.token_out].contains(&recipient);
+        (self.code.receivers == Receivers::Anyone || self.found_by.is_some()) && !refuses
     }
 
     /// Writes the step, which takes its input as `spends` does.

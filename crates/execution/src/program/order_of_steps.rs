@@ -91,7 +91,7 @@ fn final_destination(order: &Order, legs: &[Leg], leg: &Leg) -> Destination {
     let is_output = order.outputs.iter().any(|output| output.token == leg.token_out);
     let is_spent = legs.iter().any(|other| other.token_in == leg.token_out);
     let comes_by = leg.token_out == NATIVE_ETHER || order.has_output_fee();
-    if leg.may_pay_recipient() && is_output && !is_spent && !comes_by {
+    if leg.may_pay(order.recipient) && is_output && !is_spent && !comes_by {
         Destination::Recipient
     } else {
         Destination::Proxy

@@ -169,6 +169,22 @@ fn a_pool_that_no_factory_vouches_for_pays_the_proxy_and_is_on_no_path() {
     assert_eq!(program.path, None);
 }
 
+/// A pair's code reverts with `INVALID_TO`: an order whose recipient was WETH's own contract once reverted with it.
+#[test]
+fn a_pair_does_not_pay_the_contract_of_its_own_token() {
+    for own in [0, 1] {
+        let mut case = routes::chain(&[routes::V2], None);
+        let step = &case.route.steps[0];
+        case.order.recipient = case.market.tokens().get([step.token_in, step.token_out][own]).unwrap().address;
+        let program = check(&case);
+        assert_eq!((program.steps[0].destination, &program.path), (Destination::Proxy, &None));
+    }
+    // A V3 pool pays anybody.
+    let mut case = routes::chain(&[routes::V3], None);
+    case.order.recipient = case.order.outputs[0].token;
+    assert_eq!(check(&case).steps[0].destination, Destination::Recipient);
+}
+
 #[test]
 fn a_chain_of_known_pools_is_a_path() {
     let case = routes::chain(&[routes::V3, routes::V2, routes::V3], None);

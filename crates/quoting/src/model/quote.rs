@@ -410,7 +410,8 @@ pub struct AllowanceIssue {
 pub struct Certificate {
     /// Upper bound of the value of any route over the covered pools, in wei.
     pub upper_bound_value_wei: Amount,
-    /// Value of this route, net of gas, in wei.
+    /// Value of this route before a partner's fee on outputs, less the gas of its steps, in wei; 0 if that is negative. The gas of the whole
+    /// transaction is in `costs`.
     pub achieved_value_wei: Amount,
     /// Gap between the two, in basis points of the gross value.
     pub gap_bps: f64,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use braid_ethereum::Head;
 use braid_primitives::B256;
 use moka::Expiry;
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
@@ -36,7 +37,8 @@ impl Expiry<Uuid, Arc<Evidence>> for QuoteExpiry {
     }
 }
 
-/// Evidence by quote, in bounded memory, while a quote can be open. It does not outlive the process.
+/// Evidence by quote, in bounded memory, while a quote can be open: that of the newest quotes. It does not outlive the
+/// process.
 #[derive(Debug)]
 pub struct Receipts {
     kept: Cache<Uuid, Arc<Evidence>>,
@@ -59,7 +61,8 @@ pub struct MarketFile {
 impl Default for Receipts {
     fn default() -> Self {
         let cache = Cache::builder().max_capacity(MAX_BYTES).weigher(|_, evidence: &Arc<Evidence>| evidence.bytes());
-        let cache = cache.expire_after(QuoteExpiry);
+        // the default policy refuses newcomers to a full cache: then the quote just given would have no receipt
+        let cache = cache.eviction_policy(EvictionPolicy::lru()).expire_after(QuoteExpiry);
         Self { kept: cache.build(), digests: Mutex::default(), files: Arc::new(Semaphore::new(MAX_FILES)) }
     }
 }
@@ -98,8 +101,8 @@ impl Receipts {
 
     fn evidence(&self, id: Uuid) -> Result<Arc<Evidence>, Problem> {
         self.kept.get(&id).ok_or_else(|| {
-            let detail = "this process does not have the receipt: the quote was given before a restart, or by another replica. \
-                          Ask for a new quote, and then at once for its receipt";
+            let detail = "this process does not have the receipt: the quote was given before a restart or by another replica, or the receipts \
+                          of newer quotes took its room. Ask for a new quote, and then at once for its receipt";
             Problem::new(Code::ReceiptUnavailable, detail)
         })
     }
@@ -118,5 +121,54 @@ impl Receipts {
         let (digest, order) = (head.market.digest().map_err(Problem::internal)?, head.market.order_digest());
         *last = Some((Arc::clone(head), digest, order));
         Ok((digest, order))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_ethereum::FeeData;
+    use braid_market::{Market, Tokens};
+    use braid_primitives::Bytes;
+    use braid_routing::PoolFilter;
+
+    use super::*;
+    use crate::draft::ServiceExclusions;
+    use crate::solve::SolveLimits;
+    use crate::testing::block;
+
+    /// Filled by requests of 128 KiB, mostly spaces, the cache once refused the receipt of each further quote.
+    #[test]
+    fn the_newest_quote_always_has_its_receipt() {
+        let block = block(1_700_000_000);
+        let market = Arc::new(Market::empty(block, Arc::new(Tokens::new())));
+        let head = Arc::new(Head { market, fees: FeeData::new(&block, None), received_at: Instant::now() });
+        let request = Bytes::from(vec![b' '; 128 << 10]);
+        let receipts = Receipts::default();
+        let full = MAX_BYTES / (128 << 10);
+        for number in 0..2 * u128::from(full) {
+            let id = Uuid::from_u128(number);
+            let evidence = Evidence {
+                request: request.clone(),
+                head: Arc::clone(&head),
+                exclusions: ServiceExclusions {
+                    filter: PoolFilter::default(),
+                    pool_count: 0,
+                    unverified: Vec::new(),
+                    verifies_transfers: true,
+                },
+                excluded_by_follower: 0,
+                limits: SolveLimits { ttl_ms: 120_000, max_steps: 40 },
+                measured_gas: None,
+                ttl: Duration::from_mins(2),
+            };
+            receipts.keep(id, evidence);
+            assert!(receipts.evidence(id).is_ok(), "quote {number} has no receipt");
+        }
+        receipts.kept.run_pending_tasks();
+        assert!(receipts.kept.weighted_size() <= MAX_BYTES);
+        let newest = Uuid::from_u128(2 * u128::from(full) - 1);
+        assert!(receipts.evidence(newest).is_ok());
+        let told = receipts.evidence(Uuid::from_u128(0)).unwrap_err();
+        assert_eq!(told.code, Code::ReceiptUnavailable);
     }
 }

@@ -44,8 +44,8 @@ request! {
         pub outputs: Vec<OutputEntry> = List(nested::<OutputEntry>(), 1..=MAX_ENTRIES), required, then check_entries;
         /// Account that holds the inputs and sends the transaction.
         pub taker: Address = Account, required;
-        /// Account that receives the outputs. Default: the taker.
-        pub recipient: Address = Account, like(taker);
+        /// Account that receives the outputs; not the contract of one of them, where it would be lost. Default: the taker.
+        pub recipient: Address = Account, like(taker), then check_recipient;
         /// Largest acceptable slippage, in basis points, of the outputs, or of the input for an exact output. Default 100.
         pub slippage_tolerance_bps: u16 = Integer(0..=5_000_u16), default(100);
         /// Most pools on a path from an input to an output; wrapping ether does not count. Where paths of a route share a token, tokens may
@@ -187,6 +187,17 @@ fn check_entries(r: &mut Reader, object: &Object<'_>) {
         }
     }
     check_shares(r, object, &outputs);
+}
+
+/// Checks that the recipient is no contract of an output token: what such a contract receives of its own token is lost.
+fn check_recipient(r: &mut Reader, object: &Object<'_>) {
+    let Some(item) = object.get("recipient") else { return };
+    let Some(recipient) = Account.read(&mut Reader::default(), &item) else { return };
+    let outputs = entries(object, "outputs", MAX_ENTRIES, OutputEntry::read);
+    if outputs.iter().flatten().any(|entry| entry.token.address == recipient) {
+        let detail = "the contract of an output token is not allowed here: what it receives is lost";
+        r.wrong(&item.pointer, FieldCode::AddressForbidden, detail);
+    }
 }
 
 /// Checks that every input has an amount or, for an exact output, that the only input has none.

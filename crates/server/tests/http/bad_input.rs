@@ -1,5 +1,6 @@
 //! Tests of invalid requests: each gives a documented problem with its pointer, and never a 500.
 
+use braid_primitives::WETH;
 use serde_json::{Value, json};
 
 use crate::support::{KEY, Service, TAKER, USDC, problem, request};
@@ -63,6 +64,7 @@ async fn every_wrong_field_has_its_code_and_pointer() {
         ("/taker", json!(proxy), "ADDRESS_FORBIDDEN"),
         ("/recipient", json!(ZERO), "ADDRESS_FORBIDDEN"),
         ("/recipient", json!(proxy), "ADDRESS_FORBIDDEN"),
+        ("/recipient", json!(WETH), "ADDRESS_FORBIDDEN"),
         ("/taker", json!("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"), "ADDRESS_FORBIDDEN"),
         ("/recipient", json!("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"), "ADDRESS_FORBIDDEN"),
         ("/inputs/0/chain_id", json!(10), "CHAIN_UNSUPPORTED"),
@@ -301,7 +303,7 @@ async fn build_requests_are_checked_like_quotes() {
 #[test]
 fn every_line_of_the_table_names_a_test_that_exists() {
     const TABLE: &str = include_str!("../../../../docs/internals/bad-input.md");
-    const TESTS: [&str; 15] = [
+    const TESTS: [&str; 16] = [
         include_str!("bad_input.rs"),
         include_str!("build.rs"),
         include_str!("connections.rs"),
@@ -310,7 +312,8 @@ fn every_line_of_the_table_names_a_test_that_exists() {
         include_str!("market_data.rs"),
         include_str!("overload.rs"),
         include_str!("purchase.rs"),
-        include_str!("quote.rs"),
+        include_str!("quote/filters.rs"),
+        include_str!("quote/refusals.rs"),
         include_str!("receipt.rs"),
         include_str!("service.rs"),
         include_str!("../audit/main.rs"),

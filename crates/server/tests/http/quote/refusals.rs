@@ -1,0 +1,73 @@
+//! Tests of requests that no route can serve.
+
+use braid_primitives::WETH;
+use serde_json::{Value, json};
+
+use crate::support::{DAI, LONELY, Service, USDC, WBTC, swap};
+
+#[tokio::test]
+async fn what_cannot_be_routed_is_the_callers_problem_and_says_which() {
+    let service = Service::start().await;
+    let unknown = "0x00000000000000000000000000000000000000ff";
+    let huge = (u128::MAX).to_string() + "0";
+    let cases = [
+        (swap(unknown, "1", &WETH.to_string()), "TOKEN_NOT_FOUND", Some("/inputs/0/address")),
+        (swap(&USDC.to_string(), "1", unknown), "TOKEN_NOT_FOUND", Some("/outputs/0/address")),
+        (swap(&USDC.to_string(), "1000000", &LONELY.to_string()), "NO_ROUTE_FOUND", Some("/outputs/0/address")),
+        (swap(&USDC.to_string(), &huge, &WETH.to_string()), "INSUFFICIENT_LIQUIDITY", None),
+        (swap(&USDC.to_string(), "1", &WBTC.to_string()), "AMOUNT_TOO_SMALL", None),
+    ];
+    for (body, code, pointer) in cases {
+        let (status, answer) = service.refused_quote(&body).await;
+        assert_eq!((status, answer["code"].as_str()), (422, Some(code)), "{body}");
+        assert_eq!(answer["errors"][0]["pointer"].as_str(), pointer, "{answer:#}");
+        assert_eq!(answer["retryable"], false);
+    }
+}
+
+#[tokio::test]
+async fn an_amount_that_is_too_large_is_never_called_too_small() {
+    let service = Service::start().await;
+    let ether = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE";
+    let [usdc, weth, dai, wbtc] = [USDC, WETH, DAI, WBTC].map(|token| token.to_string());
+    let pairs =
+        [(&*usdc, &*weth), (&weth, &usdc), (ether, &weth), (ether, &usdc), (&dai, ether), (&dai, &wbtc), (&wbtc, &dai)];
+    for (from, to) in pairs {
+        for zeros in (24..=77).step_by(3) {
+            let (status, answer) =
+                refused_or_quoted(&service, &swap(from, &format!("1{}", "0".repeat(zeros)), to)).await;
+            let code = answer["code"].as_str().unwrap_or("quoted");
+            assert!(status == 200 || code == "INSUFFICIENT_LIQUIDITY", "10^{zeros} from {from} to {to}: {code}");
+        }
+    }
+}
+
+/// Asked for ether in one step, which would have to wrap it and trade it, the service once said that the amount was too
+/// large.
+#[tokio::test]
+async fn where_max_steps_is_the_obstacle_the_refusal_names_it() {
+    let service = Service::start().await;
+    let mut body = swap("0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "1000000000000000000", &USDC.to_string());
+    body["max_steps"] = json!(1);
+    let (status, answer) = service.refused_quote(&body).await;
+    assert_eq!(status, 422);
+    let detail = answer["detail"].as_str().unwrap();
+    assert!(detail.contains("max_steps (1)") && detail.contains("allow more steps"), "{detail}");
+    body["max_steps"] = json!(2);
+    service.quote(&body).await;
+
+    body["outputs"] = json!([
+        {"chain_id": 1, "address": USDC, "ratio_bps": 3_000},
+        {"chain_id": 1, "address": DAI, "ratio_bps": 3_000},
+        {"chain_id": 1, "address": WBTC, "ratio_bps": 4_000},
+    ]);
+    let (status, answer) = service.refused_quote(&body).await;
+    assert_eq!((status, answer["code"].as_str()), (422, Some("NO_ROUTE_FOUND")));
+    assert_eq!(answer["errors"][0]["pointer"], "/max_steps");
+    assert!(answer["errors"][0]["detail"].as_str().unwrap().contains("at least 3 steps"), "{answer:#}");
+}
+
+async fn refused_or_quoted(service: &Service, body: &Value) -> (u16, Value) {
+    let response = service.post("/v1/quote", body).send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
