@@ -32,8 +32,8 @@ pub(crate) fn useful_arrows(problem: &Problem<'_>, shortfall: Shortfall<'_>) -> 
     let most = (dual - net).max(0.0) + Tuning::BOUND_ROUNDING * dual.abs();
     let least_value = (price[problem.source] * problem.amount * share - most).max(0.0);
     let losses = Losses { problem, price, most, least_value };
-    let from_input = losses.from_input();
-    let to_output = losses.to_output(&from_input);
+    let from_input = losses.behind();
+    let to_output = losses.ahead(&from_input);
     let mut useful = Vec::new();
     for (token, lost) in (0_u32..).zip(&from_input).filter(|(_, lost)| lost.is_finite()) {
         for (to, arrow) in problem.neighbours(token as usize) {
@@ -85,7 +85,7 @@ impl Losses<'_, '_> {
 
     /// Computes the least that paths from the input to each token lose; infinite for a token that none of those reaches
     /// that lose no more than they may.
-    fn from_input(&self) -> Vec<f64> {
+    fn behind(&self) -> Vec<f64> {
         let may_lose = |from: usize, rough: RoughArrow, left: f64| {
             self.may_lose(rough.most_spot(), self.price[from], self.price[rough.to as usize], left)
         };
@@ -93,7 +93,7 @@ impl Losses<'_, '_> {
     }
 
     /// Computes the least that paths from each token to the output lose, over tokens that paths from the input reach.
-    fn to_output(&self, from_input: &[f64]) -> Vec<f64> {
+    fn ahead(&self, from_input: &[f64]) -> Vec<f64> {
         let may_lose = |to: usize, rough: RoughArrow, left: f64| {
             let from = rough.to as usize;
             from_input[from] <= left
