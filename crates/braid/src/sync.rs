@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             status.pools,
             status.tokens,
             status.market_block.unwrap_or_default(),
-            status.left_out,
+            status.excluded,
             store.path().display(),
             traffic.calls,
         ))
@@ -121,7 +121,7 @@ fn show(bar: &ProgressBar, status: &SyncStatus, shown: &mut Option<Shown>) {
         bar.set_position(status.pools as u64);
     }
     let trouble = status.last_error.as_deref().map_or(String::new(), |error| format!(" · {error}"));
-    let message = format!("{} pools, {} to read, {} excluded{trouble}", status.pools, status.waiting, status.left_out);
+    let message = format!("{} pools, {} to read, {} excluded{trouble}", status.pools, status.waiting, status.excluded);
     bar.set_message(message);
 }
 

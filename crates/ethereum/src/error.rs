@@ -195,6 +195,15 @@ impl NodeError {
         is_server && !is_other && !self.is_unknown_block() && !self.is_rate_limit()
     }
 
+    /// Returns whether a node that was reached did not give the logs of a range: another one may succeed.
+    pub(crate) fn is_refusal_of_logs(&self) -> bool {
+        let is_answer = match self {
+            Self::Http { status, .. } => *status >= 500,
+            _ => matches!(self, Self::Rpc { .. } | Self::Malformed { .. }),
+        };
+        is_answer && !self.is_rate_limit()
+    }
+
     /// Returns whether the error speaks of the size of a request or of its answer, or of the time that it takes.
     pub(crate) fn speaks_of_size(&self) -> bool {
         let says_so = self.says(SIZE_LIMIT) || self.is_out_of_gas();

@@ -30,6 +30,7 @@ mod state;
 mod sync;
 #[cfg(test)]
 mod testing;
+mod unread;
 
 #[doc(hidden)]
 pub use any_answer::read_as_any_answer;

@@ -12,6 +12,7 @@ use crate::{
     DiscoveryProgress, Node, NodeError,
     node::{LogFilter, PlacedLog},
     spans::Segment,
+    unread,
 };
 
 /// How often a running scan logs its progress.
@@ -32,10 +33,23 @@ const LARGE_RANGES_AT_ONCE: usize = 2;
 /// Time between two ranges: at most 30 a second, even if the node allows more.
 const BETWEEN_RANGES: Duration = Duration::from_millis(33);
 
-/// A range, and its result.
-type Answer = (Segment, Result<Vec<PlacedLog>, NodeError>);
+/// Failures in a row at one block after which a scan finds out how far blocks cannot be read, and passes over them.
+const TRIES: u32 = 5;
 
-/// A scan under way. After a failed request it goes on from the same range.
+/// A range, and its result: the logs of its first blocks, and the block after them at which reading failed.
+type Answer = (Segment, Result<(Vec<PlacedLog>, Option<u64>), NodeError>);
+
+/// Why a part of a scan has no logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// No node has the logs of these blocks any more.
+    Pruned,
+    /// Every node fails at these blocks, and answers for others.
+    Unread,
+}
+
+/// A scan under way. After a failed request it goes on from the same range; after [`TRIES`] failures it passes over the
+/// blocks that cannot be read.
 pub(crate) struct Scan {
     node: Node,
     /// Blocks not asked for yet.
@@ -44,6 +58,14 @@ pub(crate) struct Scan {
     next_at: tokio::time::Instant,
     /// First block whose logs a node has, as far as known.
     first_logs: u64,
+    /// First and longest pause after failures.
+    pauses: (Duration, Duration),
+    /// Failures since the last answer.
+    failures: u32,
+    /// Block at which the newest requests failed, and how often.
+    failed: (u64, u32),
+    /// First and last block of a stretch that cannot be read.
+    unread: Option<(u64, u64)>,
     progress: DiscoveryProgress,
     /// Number of blocks that were answered.
     searched: u64,
@@ -59,14 +81,14 @@ pub(crate) struct Part {
     pub(crate) logs: Vec<PlacedLog>,
     /// What the logs were asked for by.
     pub(crate) filter: LogFilter,
-    /// Whether no node has the logs of these blocks any more.
-    pub(crate) pruned: bool,
+    /// Why it has no logs; `None` if the blocks were searched.
+    pub(crate) missing: Option<Missing>,
 }
 
 impl Scan {
     /// A scan of segments, in order. Segments without blocks are skipped: a node that replaces blocks may be seen while
-    /// its head is below the first block to search.
-    pub(crate) fn new(node: &Node, mut segments: Vec<Segment>) -> Self {
+    /// its head is below the first block to search. `pauses` are the first and the longest pause after failures.
+    pub(crate) fn new(node: &Node, mut segments: Vec<Segment>, pauses: (Duration, Duration)) -> Self {
         segments.retain(|segment| segment.from <= segment.to);
         let from = segments.first().map_or(0, |segment| segment.from);
         let to = segments.last().map_or(0, |segment| segment.to);
@@ -78,6 +100,10 @@ impl Scan {
             running: FuturesOrdered::new(),
             next_at: tokio::time::Instant::now(),
             first_logs: 0,
+            pauses,
+            failures: 0,
+            failed: (0, 0),
+            unread: None,
             progress,
             searched: 0,
             started: Instant::now(),
@@ -106,10 +132,15 @@ impl Scan {
                 Some(answer) = self.running.next() => answer,
             };
             match result {
-                Ok(logs) => {
-                    self.searched += to - from + 1;
-                    self.note(to, logs.len());
-                    return Ok(Some(Part { from, to, logs, filter, pruned: false }));
+                Ok((logs, failed_at)) => {
+                    let last = failed_at.map_or(to, |failed_at| failed_at - 1);
+                    if last < to {
+                        self.ask_first(Segment { from: last + 1, to, filter: filter.clone() });
+                    }
+                    self.searched += last - from + 1;
+                    (self.failed, self.failures) = ((0, 0), 0);
+                    self.note(last, logs.len());
+                    return Ok(Some(Part { from, to: last, logs, filter, missing: None }));
                 }
                 Err(NodeError::Pruned { first_block, .. }) if first_block > from => {
                     self.first_logs = first_block;
@@ -118,14 +149,76 @@ impl Scan {
                         self.ask_first(Segment { from: first_block, to, filter: filter.clone() });
                     }
                     self.note(last, 0);
-                    return Ok(Some(Part { from, to: last, logs: Vec::new(), filter, pruned: true }));
+                    return Ok(Some(Part { from, to: last, logs: Vec::new(), filter, missing: Some(Missing::Pruned) }));
                 }
                 Err(error) => {
-                    self.ask_first(Segment { from, to, filter });
-                    return Err(error);
+                    self.note_failure(from, &error);
+                    let Some(last) = self.unreadable(from, to, &filter).await else {
+                        self.ask_first_after_pause(Segment { from, to, filter });
+                        return Err(error);
+                    };
+                    self.failures = 0;
+                    if last < to {
+                        self.ask_first(Segment { from: last + 1, to, filter: filter.clone() });
+                    }
+                    let is_short = self.unread.is_some_and(|(first, last)| last - first < unread::MOST_BY_HASH);
+                    let node = self.node.clone();
+                    let logs = if is_short { unread::logs_by_hash(&node, from, last, &filter).await } else { None };
+                    self.note(last, logs.as_ref().map_or(0, Vec::len));
+                    let missing = logs.is_none().then_some(Missing::Unread);
+                    return Ok(Some(Part { from, to: last, logs: logs.unwrap_or_default(), filter, missing }));
                 }
             }
         }
+    }
+
+    /// Returns the logs of the next range as [`Self::next`] does. After a failure of the node's own it asks again, so
+    /// that blocks that cannot be read are passed over.
+    pub(crate) async fn next_patiently(&mut self) -> Result<Option<Part>, NodeError> {
+        loop {
+            match self.next().await {
+                Err(error) if error.is_refusal_of_logs() && self.failures <= TRIES => {
+                    tracing::debug!(%error, "asking for logs again");
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Returns whether the newest request failed, and the one before it too.
+    pub(crate) const fn failed_again(&self) -> bool {
+        self.failures > 1
+    }
+
+    fn note_failure(&mut self, from: u64, error: &NodeError) {
+        self.failures = self.failures.saturating_add(1);
+        self.failed = match self.failed {
+            _ if error.is_rate_limit() => (from, 0),
+            (block, times) if block == from => (from, times.saturating_add(1)),
+            _ => (from, 1),
+        };
+    }
+
+    /// Returns the last block of the range up to which no block can be read, after requests for it failed: at once if it
+    /// is in a stretch that is known, or else after [`TRIES`] failures. `None` if that is not known, or if the node
+    /// answers for no other block either.
+    async fn unreadable(&mut self, from: u64, to: u64, filter: &LogFilter) -> Option<u64> {
+        let known = self.unread.filter(|(first, last)| (*first..=*last).contains(&from));
+        if let Some((_, last)) = known {
+            return Some(last.min(to));
+        }
+        if self.failed.1 < TRIES {
+            return None;
+        }
+        self.failed = (from, 0);
+        let node = self.node.clone();
+        if node.height().await.is_err() || unread::can_read(&node, from, filter).await {
+            return None;
+        }
+        let DiscoveryProgress { from_block, to_block, .. } = self.progress;
+        let last = unread::last_of(&node, from, (from_block, to_block), filter).await?;
+        self.unread = Some((from, last));
+        Some(last.min(to))
     }
 
     fn has_room(&self) -> bool {
@@ -142,8 +235,10 @@ impl Scan {
     fn ask_for_more(&mut self) {
         let Some(segment) = self.segments.front_mut() else { return };
         let (blocks, _) = self.node.range_blocks(segment.from, &segment.filter);
-        // Blocks whose logs were pruned are skipped at once.
-        let blocks = blocks.max(self.first_logs.saturating_sub(segment.from));
+        // Blocks that are known to have no logs are skipped at once.
+        let unread = self.unread.filter(|(first, last)| (*first..=*last).contains(&segment.from));
+        let first = unread.map_or(self.first_logs, |(_, last)| self.first_logs.max(last.saturating_add(1)));
+        let blocks = blocks.max(first.saturating_sub(segment.from));
         let to = segment.from.saturating_add(blocks - 1).min(segment.to);
         let range = Segment { to, ..segment.clone() };
         if to == segment.to {
@@ -152,11 +247,18 @@ impl Scan {
             segment.from = to + 1;
         }
         self.next_at = tokio::time::Instant::now() + BETWEEN_RANGES;
-        self.running.push_back(ask(self.node.clone(), range));
+        self.running.push_back(ask(self.node.clone(), range, Duration::ZERO));
     }
 
     fn ask_first(&mut self, range: Segment) {
-        self.running.push_front(ask(self.node.clone(), range));
+        self.running.push_front(ask(self.node.clone(), range, Duration::ZERO));
+    }
+
+    /// Asks for a range again after a pause that doubles with each failure.
+    fn ask_first_after_pause(&mut self, range: Segment) {
+        let (first, longest) = self.pauses;
+        let pause = first.saturating_mul(1 << self.failures.saturating_sub(1).min(16)).min(longest);
+        self.running.push_front(ask(self.node.clone(), range, pause));
     }
 
     fn note(&mut self, to: u64, found: usize) {
@@ -200,15 +302,19 @@ impl Scan {
     }
 }
 
-/// Asks for a range in a task, so that it proceeds while the caller does something else. The task ends when the result
-/// is no longer wanted.
-fn ask(node: Node, range: Segment) -> BoxFuture<'static, Answer> {
+/// Asks for a range in a task after a pause, so that it proceeds while the caller does something else. The task ends when
+/// the result is no longer wanted.
+fn ask(node: Node, range: Segment, pause: Duration) -> BoxFuture<'static, Answer> {
     let (mut done, answer) = oneshot::channel();
     let asked = range.clone();
     tokio::spawn(async move {
+        let logs = async {
+            tokio::time::sleep(pause).await;
+            node.first_logs_between(asked.from, asked.to, &asked.filter).await
+        };
         let logs = tokio::select! {
             () = done.closed() => return,
-            logs = node.logs_between(asked.from, asked.to, &asked.filter) => logs,
+            logs = logs => logs,
         };
         // The receiver may be gone by now.
         let _ = done.send(logs);

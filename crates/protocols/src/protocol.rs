@@ -256,6 +256,12 @@ pub trait Protocol: Sync {
         Ok(())
     }
 
+    /// Returns calls whose answers the state determines, to compare it with the chain at little cost. A log that was
+    /// missed changes one of these answers in nearly every case. Empty if the state is not compared in this way.
+    fn spot_checks(&self, _pool: Address, _state: &Self::State) -> Vec<Prediction> {
+        Vec::new()
+    }
+
     // Logs.
 
     /// Returns `topic0` of every event that a pool itself emits and that may change its swaps.

@@ -50,6 +50,7 @@ impl Quoter {
         let tokens = resolve::tokens(&published.head.market, &request)?;
         resolve::check_faults(&audit.quarantine, &request)?;
         resolve::check_amounts(&request)?;
+        resolve::check_steps(&request)?;
         self.solver.threads.check_room()?;
         let admitted = request.simulate.then(|| simulations.simulator.admit(caller)).transpose()?;
 
@@ -102,7 +103,7 @@ impl Quoter {
     /// Writes the answer of a draft, and stores it in memory, on disk and with other services.
     async fn finish(&self, draft: Draft, body: Bytes) -> Result<Box<RawValue>, Problem> {
         let Context { markets, simulations, stored, .. } = &self.context;
-        let (id, excluded_by_follower) = (draft.input.id, markets.feed.status().left_out);
+        let (id, excluded_by_follower) = (draft.input.id, markets.feed.status().excluded);
         let mut answer = answer::quote(&draft, simulations.proxy.state(), excluded_by_follower);
         let text = to_raw_value(&answer).map_err(Problem::internal)?;
         let mut quote = StoredQuote { expires_at_ms: draft.expires_at_ms, plan: Plan::of(&draft), answer: text };

@@ -264,7 +264,7 @@ fn readiness(markets: &Markets, audit: &Audit, store: &'static str, node: Option
         chain_id: CHAIN_ID,
         block,
         pools: published.as_ref().map_or(0, |published| published.head.market.pools().len()),
-        quarantined: follower.left_out + held_back,
+        quarantined: follower.excluded + held_back,
         quarantine: audit.quarantine.records().into_iter().take(MOST_LISTED).map(held).collect(),
         discovery: follower.discovery.map(|progress| ReadyDiscovery {
             next_block: progress.next_block,

@@ -37,6 +37,10 @@ pub struct FollowerConfig {
     pub find_vaults: bool,
     /// First and longest pause after failures; each failure doubles it.
     pub backoff: (Duration, Duration),
+    /// First and longest pause before blocks whose logs no node gave are searched again; each failure doubles it.
+    pub search_again: (Duration, Duration),
+    /// Number of blocks after which some pools are compared with the chain again; 0 for never.
+    pub compare_every_blocks: u64,
     /// Snapshot that a first market starts from: the pools that another search found. Every state is read from the
     /// node, and a pool joins only if the chain confirms it.
     pub snapshot: Option<Arc<Snapshot>>,
@@ -56,7 +60,9 @@ impl Default for FollowerConfig {
             rules: PoolRules::default(),
             vaults: BTreeSet::new(),
             find_vaults: false,
+            compare_every_blocks: 5,
             snapshot: None,
+            search_again: (Duration::from_secs(600), Duration::from_secs(6 * 3_600)),
             backoff: (Duration::from_millis(250), Duration::from_secs(10)),
         }
     }

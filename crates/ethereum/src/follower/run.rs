@@ -34,6 +34,8 @@ pub(super) struct Runner {
     heights_asked: u32,
     /// Signals in a row at which the node was behind the market.
     times_behind: u32,
+    /// Signals in a row at which a node did not have the block that it announced.
+    times_replaced: u32,
 }
 
 /// Polls of an unchanged height after which the newest header is read, in case the block was replaced.
@@ -42,6 +44,9 @@ const HEIGHTS_PER_HEADER: u32 = 8;
 /// Signals in a row at which the node is behind the market before the log says so: of several nodes at one address, some
 /// are always a block behind.
 const TIMES_BEHIND: u32 = 4;
+
+/// Signals in a row at which a node does not have the block that it announced, before the log says so.
+const TIMES_REPLACED: u32 = 8;
 
 /// Multiple of the time that a read between two blocks is meant to take, after which it is dropped for a new block.
 const PATIENCE: u32 = 2;
@@ -52,6 +57,7 @@ enum Event {
     Found(Option<Found>),
     Doubted(PoolKey),
     Idle,
+    Comparison,
 }
 
 impl Runner {
@@ -66,6 +72,7 @@ impl Runner {
             mistrusted: node.mistrusted(),
             heights_asked: 0,
             times_behind: 0,
+            times_replaced: 0,
             doubted,
             heads: Heads::new(node.clone(), &config),
             backoff: Backoff::new(config.backoff),
@@ -91,6 +98,7 @@ impl Runner {
                 found = self.sync.found() => Event::Found(found),
                 Some(pool) = self.doubted.recv() => Event::Doubted(pool),
                 () = std::future::ready(()), if self.sync.has_pending() => Event::Idle,
+                () = std::future::ready(()), if self.sync.is_comparison_due() => Event::Comparison,
             };
             let work = async {
                 match event {
@@ -102,6 +110,7 @@ impl Runner {
                     }
                     Event::Doubted(pool) => self.sync.read_again([pool]),
                     Event::Idle => self.read_waiting().await,
+                    Event::Comparison => self.compare().await,
                 }
                 true
             };
@@ -211,6 +220,16 @@ impl Runner {
         }
     }
 
+    /// Compares some pools with the chain, unless that takes so long that a block might wait for it.
+    async fn compare(&mut self) {
+        let patience = self.sync.longest_between_blocks();
+        match tokio::time::timeout(patience, in_background(self.sync.compare())).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "pools cannot be compared with the chain"),
+            Err(_) => tracing::debug!("comparing pools with the chain took too long"),
+        }
+    }
+
     fn publish(&mut self, received_at: Instant) {
         let (Some(market), Some(fees)) = (self.sync.tip().cloned(), self.sync.fees()) else { return };
         self.heads.saw(market.block(), received_at.into());
@@ -218,7 +237,7 @@ impl Runner {
             status.market_block = Some(market.block().number);
             status.pools = market.pools().len();
             status.tokens = market.tokens().len();
-            status.left_out = self.sync.excluded();
+            status.excluded = self.sync.excluded();
             status.waiting = self.sync.waiting();
         });
         self.published.send_replace(Some(Arc::new(Head { market, fees, received_at })));
@@ -243,7 +262,7 @@ impl Runner {
         if self.times_behind >= TIMES_BEHIND {
             tracing::info!(node = %self.node.endpoint(), "the node has the market's block again");
         }
-        self.times_behind = 0;
+        (self.times_behind, self.times_replaced) = (0, 0);
         self.backoff.reset();
         self.status.send_modify(|status| {
             status.phase = Phase::Following;
@@ -256,8 +275,11 @@ impl Runner {
     /// Logs the failure, keeps the last market, and waits before the next try.
     async fn on_failure(&mut self, error: &FollowError) {
         let lost = !matches!(error, FollowError::Replaced { .. } | FollowError::Node(NodeError::UnknownBlock { .. }));
+        self.times_replaced = if lost { 0 } else { self.times_replaced.saturating_add(1) };
         if lost && !self.backoff.is_lost() {
             tracing::warn!(%error, "the market is not updated until the node answers");
+        } else if self.times_replaced == TIMES_REPLACED {
+            tracing::warn!(%error, "the node keeps announcing blocks that it does not have: the market is not updated");
         } else {
             tracing::debug!(%error, "trying again");
         }

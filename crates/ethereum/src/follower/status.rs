@@ -48,12 +48,13 @@ pub struct SyncStatus {
     /// Tokens in that market.
     pub tokens: usize,
     /// Known pools that are excluded: by the rules, or because their state or a token could not be read.
-    pub left_out: usize,
+    pub excluded: usize,
     /// Known pools and lists that are still to be read.
     pub waiting: usize,
     /// Progress of the search for pools; `None` when it is done.
     pub discovery: Option<DiscoveryProgress>,
-    /// First block whose logs the nodes have, if older ones are missing: pools announced before are not found.
+    /// First block from which on the search for pools has all logs, if it lacks older ones: nodes have pruned them, left
+    /// them out, or fail at them. Pools announced in those are not found; blocks at which nodes fail are tried again.
     pub history_from: Option<u64>,
     /// The latest failure, while it lasts. Shows at most scheme and host of a URL.
     pub last_error: Option<String>,

@@ -8,6 +8,7 @@ use super::{
     client::Request,
     connect::Node,
     health::Class,
+    kept::now_s,
     member::Member,
     wire::{Header, hex, parse},
 };
@@ -21,6 +22,7 @@ impl Node {
         let request = &Request { method: "eth_blockNumber", params: json!([]) };
         self.ask(Class::Quick, |member| async move {
             let height = member.get::<U64>(request).await?.to();
+            check_height(request.method, height)?;
             member.health().head = Some(height);
             Ok(height)
         })
@@ -63,7 +65,9 @@ impl Node {
         let request = Request { method: METHOD, params: json!(["latest", false]) };
         let header: Option<Header> = member.get(&request).await?;
         let missing = || NodeError::Malformed { method: METHOD, why: "null for the newest block".into() };
-        let block = self.remember(METHOD, header.ok_or_else(missing)?)?;
+        let header = header.ok_or_else(missing)?;
+        let block = self.remember(METHOD, header)?;
+        check_height(METHOD, block.number)?;
         member.health().head = Some(block.number);
         Ok(block)
     }
@@ -85,6 +89,46 @@ impl Node {
     }
 }
 
+/// Number and timestamp of the first block of proof of stake. There has been at most one block in 12 s since.
+const MERGE: (u64, u64) = (15_537_394, 1_663_224_179);
+
+/// Time between two blocks, in seconds.
+const SLOT_SECONDS: u64 = 12;
+
+/// Blocks by which a fork of mainnet may be ahead of its clock.
+const AHEAD: u64 = 100_000;
+
+/// Returns a height that Ethereum cannot have reached at a time; `None` if the clock cannot be right.
+const fn out_of_reach(unix_seconds: u64) -> Option<u64> {
+    let (number, timestamp) = MERGE;
+    match unix_seconds.checked_sub(timestamp) {
+        Some(since) => Some(number + since / SLOT_SECONDS + AHEAD),
+        None => None,
+    }
+}
+
+/// Checks that Ethereum can have reached the height of a node's newest block: one that it invents would be searched for
+/// ever.
+pub(super) fn check_height(method: &'static str, number: u64) -> Result<(), NodeError> {
+    if out_of_reach(now_s()).is_none_or(|height| number < height) {
+        return Ok(());
+    }
+    Err(NodeError::Malformed { method, why: format!("block {number}, which Ethereum cannot have reached by now") })
+}
+
 fn header_at(number: u64) -> Request {
     Request { method: METHOD, params: json!([hex(number), false]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_height_beyond_the_clock_is_out_of_reach() {
+        // Block 24,000,000 is of December 2025.
+        assert!((24_000_000..24_500_000).contains(&(out_of_reach(1_766_000_000).unwrap() - AHEAD)));
+        assert_eq!(out_of_reach(0), None, "the clock of a machine without one");
+        assert!(check_height(METHOD, 24_700_000).is_ok() && check_height(METHOD, 1 << 40).is_err());
+    }
 }

@@ -1,14 +1,18 @@
 //! Connects to one node, or to several that are asked as if they were one.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
-use futures::future::join_all;
+use futures::{StreamExt, stream::FuturesUnordered};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     blooms::Blooms,
@@ -23,6 +27,9 @@ use super::{
     wire::LogFilter,
 };
 use crate::NodeError;
+
+/// Longest time for which the checks of the other nodes are waited for once one node has answered.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// One node, or several that are asked as if they were one. Clones share the connections.
 #[derive(Clone)]
@@ -63,7 +70,8 @@ impl Node {
     /// Connects to several nodes that are asked as if they were one: the best first, others when it fails, lags,
     /// disagrees with the rest, or is slow. Among equals their order decides.
     ///
-    /// One that serves chain 1 is enough; the others are logged and tried again. Must be called within a tokio runtime.
+    /// The first that serves chain 1 is enough. The others join when they answer; those that fail are logged and tried
+    /// again. Must be called within a tokio runtime.
     ///
     /// # Errors
     /// [`NodeError::BadUrl`] of any of them; otherwise the first one's failure if all fail.
@@ -102,23 +110,49 @@ impl Node {
         self.inner.fleet.members.iter().map(|member| member.connection.traffic()).sum()
     }
 
-    /// Checks that a node still serves chain 1: each is asked, one is enough.
+    /// Checks that a node still serves chain 1: each is asked, one is enough. Checks that take longer continue in the
+    /// background; until they are done, these nodes are asked last.
     ///
     /// # Errors
     /// The first one's [`NodeError`].
     pub async fn check_chain(&self) -> Result<(), NodeError> {
-        let mut first = None;
-        for result in join_all(self.inner.fleet.members.iter().map(Member::check_chain)).await {
-            match result {
-                Ok(()) => return Ok(()),
-                Err(error) => first = first.or(Some(error)),
+        let members = &self.inner.fleet.members;
+        let mut checks: FuturesUnordered<_> = (0..members.len()).map(|index| self.check_in_background(index)).collect();
+        let mut results = vec![None; members.len()];
+        let mut until: Option<Instant> = None;
+        loop {
+            let next = match until {
+                None => checks.next().await,
+                Some(until) => timeout_at(until, checks.next()).await.unwrap_or(None),
+            };
+            let Some((index, result)) = next else { break };
+            if result.is_ok() {
+                until = until.or_else(|| Some(Instant::now() + GRACE));
+            }
+            if let Some(place) = results.get_mut(index) {
+                *place = Some(result);
             }
         }
-        first.map_or(Ok(()), Err)
+        let mut results = results.into_iter().flatten();
+        let first = results.next().unwrap_or(Ok(()));
+        if first.is_ok() || results.any(|result| result.is_ok()) { Ok(()) } else { first }
+    }
+
+    /// Checks a node's chain in a task.
+    async fn check_in_background(&self, index: usize) -> (usize, Result<(), NodeError>) {
+        let inner = Arc::clone(&self.inner);
+        let check = async move {
+            match inner.fleet.members.get(index) {
+                Some(member) => member.check_chain().await,
+                None => Ok(()),
+            }
+        };
+        let ended = |_| Err(NodeError::Unsupported { what: "a check whose task has ended" });
+        (index, tokio::spawn(check).await.unwrap_or_else(ended))
     }
 
     /// Notes that a node left out logs.
-    pub(super) fn mistrust(&self) {
+    pub(crate) fn mistrust(&self) {
         self.inner.mistrusted.fetch_add(1, Ordering::AcqRel);
     }
 

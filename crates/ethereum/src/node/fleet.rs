@@ -90,9 +90,14 @@ impl Fleet {
             (own.saturating_add(kept), index)
         };
         let mut scored: Vec<(u8, usize)> = self.members.iter().enumerate().map(score).collect();
+        let is_being_checked = |index: usize| self.members.get(index).is_some_and(Member::is_being_checked);
         // Scores that are close count as equal.
-        scored.sort_by_key(|(score, index)| (std::cmp::Reverse(score / CLEARLY_BETTER), *index));
+        scored.sort_by_key(|(score, index)| {
+            (is_being_checked(*index), std::cmp::Reverse(score / CLEARLY_BETTER), *index)
+        });
+        // A node leads only once those that were named before it have been checked.
         if let Some((_, best)) = scored.first()
+            && !self.members.iter().any(Member::is_being_checked)
             && self.leader.swap(*best, Ordering::Relaxed) != *best
         {
             let name = self.members.get(*best).map_or("", |member| member.name.as_str());
@@ -151,7 +156,8 @@ impl Fleet {
                 asked.push((member, Instant::now()));
                 running.push(attempt(member));
             }
-            let second = waiting.peek().copied().filter(|next| next.health().score(Instant::now()) >= HEALTHY);
+            let is_ready = |next: &&Member| !next.is_being_checked() && next.health().score(Instant::now()) >= HEALTHY;
+            let second = waiting.peek().copied().filter(is_ready);
             let done = match (hedge_at, second) {
                 (Some(at), Some(second)) => tokio::select! {
                     biased;

@@ -95,6 +95,16 @@ impl Node {
                 Err(error) if filter.emitters.is_empty() && error.needs_emitters() => {
                     member.note_needs_emitters(&error);
                 }
+                // An error of the node's own at the logs alone: receipts are kept elsewhere.
+                Err(error @ NodeError::Rpc { method: LOGS, .. })
+                    if error.is_refusal_of_logs() && !error.is_unknown_block() =>
+                {
+                    let read =
+                        receipts::blocks_logs(member, blocks, filter, newest).await.map_err(|_| error.clone())?;
+                    let (node, number) = (member.name.as_str(), blocks.last().map(|block| block.number));
+                    tracing::debug!(node, number, %error, "the logs of a block were read from its receipts");
+                    return Ok(with_fees(read.0, read.1));
+                }
                 result => return result,
             }
         }

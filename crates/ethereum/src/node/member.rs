@@ -2,7 +2,7 @@
 
 use std::sync::{
     OnceLock,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use alloy::primitives::U64;
@@ -37,6 +37,8 @@ pub(super) struct Member {
     health: Mutex<Health>,
     /// Whether the node at the address reported our chain. A lost connection may lead to another node.
     proven: AtomicBool,
+    /// Number of checks of its chain that are under way.
+    checks: AtomicUsize,
     /// Whether it applies code overrides in calls.
     overrides_code: Mutex<Overrides>,
     /// Whether the lens makes many calls there; unknown until it was asked.
@@ -54,6 +56,7 @@ impl Member {
             name,
             health: Mutex::default(),
             proven: AtomicBool::new(false),
+            checks: AtomicUsize::new(0),
             overrides_code: Mutex::new(Overrides::Unknown),
             packs: OnceLock::new(),
             reads_words: OnceLock::new(),
@@ -119,8 +122,16 @@ impl Member {
 
     /// Checks again that the node serves our chain.
     pub(super) async fn check_chain(&self) -> Result<(), NodeError> {
+        self.checks.fetch_add(1, Ordering::AcqRel);
         self.set_proven(false);
-        self.answer(Class::Quick, std::future::ready(Ok(()))).await
+        let result = self.answer(Class::Quick, std::future::ready(Ok(()))).await;
+        self.checks.fetch_sub(1, Ordering::AcqRel);
+        result
+    }
+
+    /// Returns whether its chain is being checked: it is asked after the others meanwhile.
+    pub(super) fn is_being_checked(&self) -> bool {
+        self.checks.load(Ordering::Acquire) > 0
     }
 
     fn is_proven(&self) -> bool {

@@ -39,7 +39,36 @@ impl Node {
         to_block: u64,
         filter: &LogFilter,
     ) -> Result<Vec<PlacedLog>, NodeError> {
-        self.ask(Class::Heavy, |member| member.logs_between(from_block, to_block, filter)).await
+        let (mut next, mut logs) = (from_block, Vec::new());
+        while next <= to_block {
+            let (more, after) = self.first_logs_between(next, to_block, filter).await?;
+            logs.extend(more);
+            let Some(after) = after else { break };
+            next = after;
+        }
+        Ok(logs)
+    }
+
+    /// Returns the logs of the first blocks of a range, and the block after them at which reading failed; `None` if all
+    /// were read.
+    ///
+    /// # Errors
+    /// As [`Node::logs_between`], if not even the logs of the first block could be read.
+    pub(crate) async fn first_logs_between(
+        &self,
+        from_block: u64,
+        to_block: u64,
+        filter: &LogFilter,
+    ) -> Result<(Vec<PlacedLog>, Option<u64>), NodeError> {
+        self.ask(Class::Heavy, |member| async move {
+            let (mut next, mut logs) = (from_block, Vec::new());
+            match member.add_logs_between(&mut next, to_block, filter, &mut logs).await {
+                Ok(()) => Ok((logs, None)),
+                Err(_) if next > from_block => Ok((logs, Some(next))),
+                Err(error) => Err(error),
+            }
+        })
+        .await
     }
 
     /// Returns how many blocks a range that starts at `from` may have, and whether several ranges may be asked for at
@@ -55,31 +84,38 @@ impl Node {
 }
 
 impl Member {
-    async fn logs_between(&self, from: u64, to: u64, filter: &LogFilter) -> Result<Vec<PlacedLog>, NodeError> {
-        let (mut next, mut timeouts, mut logs) = (from, 0, Vec::new());
-        while next <= to {
+    /// Adds the logs of the blocks from `next` on, which moves on to the first block that was not read.
+    async fn add_logs_between(
+        &self,
+        next: &mut u64,
+        to: u64,
+        filter: &LogFilter,
+        logs: &mut Vec<PlacedLog>,
+    ) -> Result<(), NodeError> {
+        let mut timeouts = 0;
+        while *next <= to {
             let (blocks, first_logs, by_receipts) = {
                 let mut limits = self.connection.limits.lock();
                 let blocks = limits.blocks(filter).now();
                 (blocks, limits.first_logs, limits.logs_need_emitters && filter.emitters.is_empty())
             };
-            if next < first_logs {
+            if *next < first_logs {
                 return Err(self.pruned(first_logs));
             }
             if by_receipts {
-                logs.extend(receipts::logs_between(self, next, to, filter).await?);
+                logs.extend(receipts::logs_between(self, *next, to, filter).await?);
                 break;
             }
             let end = next.saturating_add(blocks - 1).min(to);
-            let asked = end - next + 1;
+            let asked = end - *next + 1;
             let asked_at = tokio::time::Instant::now();
-            match self.range(next, end, filter).await {
+            match self.range(*next, end, filter).await {
                 Ok(more) => {
                     let grows = more.len() <= COMFORTABLE_LOGS && asked_at.elapsed() <= COMFORTABLE_TIME;
                     self.connection.limits.lock().blocks(filter).answered(asked, grows);
                     logs.extend(more);
                     let Some(after) = end.checked_add(1) else { break };
-                    (next, timeouts) = (after, 0);
+                    (*next, timeouts) = (after, 0);
                 }
                 Err(error) if filter.emitters.is_empty() && error.needs_emitters() => {
                     self.note_needs_emitters(&error);
@@ -87,17 +123,17 @@ impl Member {
                 Err(error) if error.is_rate_limit() => return Err(error),
                 Err(error) => {
                     if asked == 1 || error.is_pruned_history() {
-                        self.check_pruned(next, filter, &error).await?;
+                        self.check_pruned(*next, filter, &error).await?;
                     }
                     timeouts += u32::from(matches!(error, NodeError::Timeout { .. }));
                     if asked == 1 || !error.may_be_a_limit() || timeouts > TIMEOUTS_IN_A_ROW {
                         return Err(error);
                     }
-                    self.note_refusal(next, end, filter, &error);
+                    self.note_refusal(*next, end, filter, &error);
                 }
             }
         }
-        Ok(logs)
+        Ok(())
     }
 
     async fn range(&self, from: u64, to: u64, filter: &LogFilter) -> Result<Vec<PlacedLog>, NodeError> {
@@ -150,6 +186,11 @@ impl Member {
     async fn first_logs(&self, refused: u64, filter: &LogFilter) -> Result<Option<u64>, NodeError> {
         let head: U64 = self.get(&Request { method: "eth_blockNumber", params: json!([]) }).await?;
         let (mut below, mut above) = (refused, head.to::<u64>());
+        // A pruned history lacks everything that is older, too.
+        let older = refused / 2;
+        if older < refused && self.has_logs(older, filter).await? {
+            return Ok(None);
+        }
         if above <= below || self.has_logs(below, filter).await? || !self.has_logs(above, filter).await? {
             return Ok(None);
         }

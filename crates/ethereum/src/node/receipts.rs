@@ -37,11 +37,16 @@ impl LogFilter {
     }
 }
 
-/// Returns whether a block's receipts have logs that match a filter; false if the node returns no receipts.
+/// Returns whether a block's receipts have logs that match a filter. A node that returns no receipts is asked for the
+/// logs by the block's height; false if it has none then either.
 pub(super) async fn have_logs(member: &Member, block: &Block, filter: &LogFilter) -> bool {
     let request = Request { method: METHOD, params: json!([block.hash]) };
-    let Ok(Some(receipts)) = member.get::<Option<Vec<Receipt>>>(&request).await else { return false };
-    receipts.iter().flat_map(|receipt| &receipt.logs).any(|log| filter.matches(&log.inner))
+    if let Ok(Some(receipts)) = member.get::<Option<Vec<Receipt>>>(&request).await {
+        return receipts.iter().flat_map(|receipt| &receipt.logs).any(|log| filter.matches(&log.inner));
+    }
+    let request = Request { method: "eth_getLogs", params: filter.between(block.number, block.number) };
+    let Ok(logs) = member.get::<Vec<RpcLog>>(&request).await else { return false };
+    logs.iter().any(|log| log.block_hash == Some(block.hash) && filter.matches(&log.inner))
 }
 
 /// Returns the logs of blocks by hash, and the answer to a request for the fee history.

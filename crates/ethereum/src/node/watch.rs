@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::{
+    blocks::check_height,
     connect::Node,
     health::Class,
     member::Member,
@@ -20,6 +21,9 @@ use crate::NodeError;
 
 /// Blocks below the lowest head at which nodes are compared: newer ones may still be replaced.
 const SETTLED_BLOCKS: u64 = 2;
+
+/// Blocks above the heads of all other nodes from which on a node has to show its head.
+const FAR_AHEAD: u64 = 32;
 
 /// Every how many comparisons the logs of a block are compared too.
 const LOGS_EVERY: u64 = 10;
@@ -55,10 +59,17 @@ impl Node {
     async fn compare(&self, logs: bool) {
         let members = &self.inner.fleet.members;
         let newest = members.iter().map(|member| member.answer(Class::Quick, self.newest_block_of(member)));
-        let heads: Vec<Option<u64>> =
+        let mut heads: Vec<Option<u64>> =
             join_all(newest).await.into_iter().map(|block| Some(block.ok()?.number)).collect();
+        let invented = self.invented(&heads).await;
+        for index in &invented {
+            heads[*index] = None;
+        }
         let Some(reference) = reference_height(&heads) else { return };
-        for (member, head) in members.iter().zip(&heads) {
+        for (index, (member, head)) in members.iter().zip(&heads).enumerate() {
+            if invented.contains(&index) {
+                continue;
+            }
             let behind = head.map(|head| reference.saturating_sub(head));
             let behind = behind.filter(|blocks| *blocks > self.inner.config.lag_blocks);
             member.update(|health| health.behind = behind);
@@ -70,6 +81,25 @@ impl Node {
         if logs {
             self.compare_logs(&agreeing).await;
         }
+    }
+
+    /// Returns the nodes that claim a head far above all others and do not have it. Each is at fault from now on.
+    async fn invented(&self, heads: &[Option<u64>]) -> Vec<usize> {
+        let members = &self.inner.fleet.members;
+        let mut invented = Vec::new();
+        for (index, (member, head)) in members.iter().zip(heads).enumerate() {
+            let others = heads.iter().enumerate().filter(|(other, _)| *other != index);
+            let others = others.filter_map(|(_, head)| *head).max();
+            let Some((head, others)) = head.zip(others) else { continue };
+            if head <= others.saturating_add(FAR_AHEAD) {
+                continue;
+            }
+            if let Ok(None) = member.answer(Class::Quick, self.block_of(member, head)).await {
+                member.update(|health| health.disagrees = Some(head));
+                invented.push(index);
+            }
+        }
+        invented
     }
 
     /// Compares the nodes' blocks at a height; returns the nodes that have the block of the majority, with the block.
@@ -147,6 +177,7 @@ impl Node {
     pub(crate) fn head_of(&self, stream: &HeadStream, notice: &RawValue) -> Result<Block, NodeError> {
         const METHOD: &str = "eth_subscribe";
         let block = self.remember(METHOD, parse::<Header>(METHOD, notice)?)?;
+        check_height(METHOD, block.number)?;
         if let Some(member) = self.inner.fleet.members.get(stream.member) {
             member.health().head = Some(block.number);
         }

@@ -54,6 +54,8 @@ impl Synchronizer {
         }
         let just_read = self.history.read_at_tip();
         let change = apply_logs(&self.catalog, &base, &just_read, news.logs.iter().map(|placed| &placed.log));
+        let by_logs = change.changed.iter().map(|pool| pool.key).collect();
+        self.note_activity(block.number, base.block().hash, &by_logs, &change.stale);
         let announced = change.announced.iter().map(|pool| pool.key);
         let announced: Vec<PoolKey> = announced.filter(|pool| base.pool_id(*pool).is_none()).collect();
         for pool in change.announced {

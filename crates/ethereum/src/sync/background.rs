@@ -11,9 +11,6 @@ use crate::{
     spans::Segment,
 };
 
-/// Pause of a background scan after a failure.
-const SCAN_PAUSE: Duration = Duration::from_secs(2);
-
 /// Result of a background scan.
 pub(crate) enum Found {
     /// The logs of a range, and the progress of the scan.
@@ -29,14 +26,16 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Starts to scan segments in a task, which ends when this is dropped.
-    pub(super) fn spawn(node: Node, segments: Vec<Segment>) -> Self {
+    /// Starts to scan segments in a task after a pause. The task ends when this is dropped. `pauses` are the first and the
+    /// longest pause after failures.
+    pub(super) fn spawn(node: &Node, segments: Vec<Segment>, pause: Duration, pauses: (Duration, Duration)) -> Self {
         // Unbounded, so that the scan never waits with requests under way: they hold permits that the follower needs.
         let (sender, found) = mpsc::unbounded_channel();
         let node = node.at_urgency(Urgency::Background);
-        let mut scan = Scan::new(&node, segments);
+        let mut scan = Scan::new(&node, segments, pauses);
         let mut sampler = Sampler::new(&scan.progress());
         let task = tokio::spawn(async move {
+            tokio::time::sleep(pause).await;
             loop {
                 match scan.next().await {
                     Ok(Some(part)) => {
@@ -51,8 +50,11 @@ impl Background {
                     }
                     Ok(None) => return,
                     Err(error) => {
-                        tracing::warn!(%error, "the scan for pools pauses");
-                        tokio::time::sleep(SCAN_PAUSE).await;
+                        if scan.failed_again() {
+                            tracing::debug!(%error, "the scan for pools pauses again");
+                        } else {
+                            tracing::warn!(%error, "the scan for pools pauses");
+                        }
                     }
                 }
             }

@@ -1,16 +1,13 @@
 //! Builds the first market, and the market after a reorganisation deeper than markets are kept.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, Bytes, PoolKey};
 use braid_protocols::Call;
 use braid_store::market::{KnownPool, Snapshot};
 
-use super::{
-    background::{Background, Found},
-    synchronizer::Synchronizer,
-};
+use super::{background::Found, synchronizer::Synchronizer};
 use crate::{
     FeeData, FollowError, NodeError, Phase,
     scan::Scan,
@@ -40,9 +37,10 @@ impl Synchronizer {
         self.learn_named_vaults();
         let stored = snapshot.as_ref().map(|snapshot| snapshot.spans_to(head.number)).unwrap_or_default();
         self.spans = Spans::new(&self.catalog, self.config.start_block, head.number, &stored);
+        let segments = self.spans.segments();
         if snapshot.is_none() && self.spans.blocks_left() <= self.config.scan_before_serving_blocks {
-            self.scan(self.spans.segments()).await?;
             self.spans.complete();
+            self.scan(segments).await?;
             while !self.known.lists.due().is_empty() {
                 self.read_due_lists(head.number, head.hash).await?;
             }
@@ -53,7 +51,7 @@ impl Synchronizer {
                     self.known.insert(pool, 0);
                 }
             }
-            self.background = Some(Background::spawn(self.node.clone(), self.spans.segments()));
+            self.background = Some(self.search(self.spans.segments(), Duration::ZERO));
         }
         let first: BTreeSet<PoolKey> = self.known.keys().collect();
         if let Some(snapshot) = snapshot {
@@ -120,13 +118,14 @@ impl Synchronizer {
     /// Scans for announcements before there is a market.
     pub(super) async fn scan(&mut self, segments: Vec<Segment>) -> Result<(), FollowError> {
         self.phase(Phase::Discovering);
-        let mut scan = Scan::new(&self.node, segments);
-        while let Some(part) = scan.next().await? {
+        let mut scan = Scan::new(&self.node, segments, self.config.backoff);
+        while let Some(part) = scan.next_patiently().await? {
             self.learn(&part.logs);
-            self.note_pruned(&part);
+            self.note_missing(&part);
             self.status.send_modify(|status| status.discovery = Some(scan.progress()));
         }
         self.status.send_modify(|status| status.discovery = None);
+        self.search_unread_later();
         Ok(())
     }
 
@@ -194,6 +193,9 @@ impl Synchronizer {
             None => {
                 self.background = None;
                 self.status.send_modify(|status| status.discovery = None);
+                if self.search_unread_later() {
+                    return;
+                }
                 tracing::info!(
                     known = self.known.len(),
                     "the search for pools is done: every block whose logs the node has was searched"
@@ -202,8 +204,7 @@ impl Synchronizer {
             }
         };
         let mut new = self.learn(&part.logs);
-        self.note_pruned(&part);
-        self.spans.searched(part.from, part.to);
+        self.note_missing(&part);
         if let Some(tip) = self.tip() {
             new.retain(|pool| tip.pool_id(*pool).is_none());
         }

@@ -117,7 +117,7 @@ impl Synchronizer {
     }
 
     /// Reports that a node left out logs of a block in a search for pools.
-    pub(super) fn distrust_search(&self, height: u64) {
+    pub(super) fn distrust_search(&mut self, height: u64) {
         tracing::warn!(
             height,
             "the node left out logs of ranges of blocks in the search for pools: pools announced in them are not in the \
@@ -127,7 +127,7 @@ impl Synchronizer {
     }
 
     /// Reports that a node leaves out logs of ranges; returns the first block to read alone.
-    pub(super) fn distrust_ranges(&self, range: &Range<u64>, everything: bool) -> u64 {
+    pub(super) fn distrust_ranges(&mut self, range: &Range<u64>, everything: bool) -> u64 {
         let (from, to) = (range.start, range.end.saturating_sub(1));
         if everything {
             tracing::warn!(

@@ -1,8 +1,10 @@
 //! Keeps the market at the node's head: the first market, every block after it, missed blocks and reorganisations.
 
+mod activity;
 mod advance;
 mod background;
 mod boot;
+mod compare;
 mod gaps;
 mod grow;
 mod join;

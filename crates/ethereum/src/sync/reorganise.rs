@@ -13,7 +13,12 @@ use super::{
     missed::{BLOCKS_ALONE, News},
     synchronizer::Synchronizer,
 };
-use crate::{CatchUp, FollowError, NodeError, Phase, apply::Listeners, scan::Scan, spans::Segment};
+use crate::{
+    CatchUp, FollowError, NodeError, Phase,
+    apply::Listeners,
+    scan::{Part, Scan},
+    spans::Segment,
+};
 
 /// Most missed blocks whose logs are searched for changed pools. Beyond, reading every pool costs the node less.
 const CATCH_UP_MOST_BLOCKS: u64 = 1_024;
@@ -199,10 +204,14 @@ impl Synchronizer {
         let first = from.saturating_add(1);
         let mut first_alone = head.number.saturating_sub(BLOCKS_ALONE - 1).max(first);
         let segment = Segment { from: first, to: first_alone.saturating_sub(1), filter: filter.clone() };
-        let mut scan = Scan::new(&self.node, vec![segment]);
+        let mut scan = Scan::new(&self.node, vec![segment], self.config.backoff);
         let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-        while let Some(part) = scan.next().await? {
-            everything |= part.pruned;
+        while let Some(part) = scan.next_patiently().await? {
+            if part.missing.is_some() {
+                everything = true;
+                self.note_missing(&Part { filter: self.catalog.announcements().clone(), logs: Vec::new(), ..part });
+                continue;
+            }
             touched.extend(self.touched_by(&news, &part.logs));
             part.logs.iter().for_each(|log| *counts.entry(log.block_number).or_default() += 1);
         }
@@ -227,6 +236,7 @@ impl Synchronizer {
         self.check_canonical(head).await?;
         let market = self.build_market(base, *head, Vec::new(), joined)?;
         self.await_missing(&market);
+        self.search_unread_later();
         if self.history.tip().is_none_or(|tip| tip.block().number != from) {
             self.history.restart_above(Some(from));
             self.journal = None;

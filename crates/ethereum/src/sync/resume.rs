@@ -1,6 +1,6 @@
 //! Starts from the market that an earlier run stored.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use braid_market::Market;
 use braid_primitives::{Address, PoolKey};
@@ -10,7 +10,7 @@ use braid_store::{
     market::{ExclusionKind, KnownPool, Saved},
 };
 
-use super::{background::Background, journal::Journal, synchronizer::Synchronizer};
+use super::{journal::Journal, synchronizer::Synchronizer};
 use crate::{lists::Lists, spans::Spans};
 
 impl Synchronizer {
@@ -66,8 +66,9 @@ impl Synchronizer {
         self.history.push(market, saved.read.into_iter().collect());
         self.journal = Some(Journal { tip: block.hash, entries: saved.journal });
         self.unpublished = true;
+        self.report_unread();
         if self.spans.blocks_left() > 0 {
-            self.background = Some(Background::spawn(self.node.clone(), self.spans.segments()));
+            self.background = Some(self.search(self.spans.segments(), Duration::ZERO));
         } else {
             self.check_history();
         }

@@ -51,7 +51,7 @@ impl Sampler {
 
     /// Notes a range of the search; returns blocks to read alone if a comparison is due.
     pub(super) fn note(&mut self, part: &Part) -> Option<Sample> {
-        if !part.pruned {
+        if part.missing.is_none() {
             self.note_logs(part);
         }
         if part.to < self.next {
@@ -107,13 +107,13 @@ mod tests {
     use braid_primitives::{Address, B256};
 
     use super::*;
-    use crate::node::PlacedLog;
+    use crate::{node::PlacedLog, scan::Missing};
 
     fn part(from: u64, to: u64, heights: &[u64]) -> Part {
         let log = Log::new_unchecked(Address::ZERO, vec![], Bytes::new());
         let placed =
             |height: &u64| PlacedLog { block_number: *height, block_hash: B256::ZERO, index: 0, log: log.clone() };
-        Part { from, to, logs: heights.iter().map(placed).collect(), filter: LogFilter::default(), pruned: false }
+        Part { from, to, logs: heights.iter().map(placed).collect(), filter: LogFilter::default(), missing: None }
     }
 
     fn search(from_block: u64, to_block: u64) -> DiscoveryProgress {
@@ -161,7 +161,7 @@ mod tests {
         }
         let mut sampler = Sampler::new(&search(5, 5));
         assert!(sampler.note(&part(5, 5, &[])).is_some(), "a search of one block");
-        let pruned = Part { pruned: true, ..part(6, 9, &[]) };
+        let pruned = Part { missing: Some(Missing::Pruned), ..part(6, 9, &[]) };
         assert_eq!(sampler.note(&pruned), None, "nothing was found there to compare");
     }
 }

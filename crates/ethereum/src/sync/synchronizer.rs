@@ -7,7 +7,7 @@ use braid_primitives::{Block, PoolKey};
 use braid_store::{MarketStore, market::Change};
 use tokio::sync::watch;
 
-use super::{background::Background, journal::Journal};
+use super::{activity::Activity, background::Background, journal::Journal};
 use crate::{
     Catalog, FeeData, FollowError, FollowerConfig, Node, Phase, SyncStatus, history::History, known::Known,
     lists::Lists, node::PlacedLog, spans::Spans,
@@ -32,6 +32,12 @@ pub(crate) struct Synchronizer {
     pub(super) status: watch::Sender<SyncStatus>,
     /// Progress of the search for pools.
     pub(super) spans: Spans,
+    /// Block before which logs are missing that no node will give.
+    pub(super) lacks_logs_before: Option<u64>,
+    /// How often blocks whose logs could not be read were searched again.
+    pub(super) unread_tries: u32,
+    /// Pools that logs changed, to be compared with the chain.
+    pub(super) activity: Activity,
     /// The store, if there is one.
     pub(super) store: Option<Arc<MarketStore>>,
     /// The last blocks of an earlier run, while they are of use.
@@ -58,6 +64,9 @@ impl Synchronizer {
             fees: None,
             background: None,
             spans: Spans::default(),
+            lacks_logs_before: None,
+            unread_tries: 0,
+            activity: Activity::default(),
             store: None,
             journal: None,
             unpublished: false,

@@ -54,7 +54,7 @@ async fn stored(dir: &Path, node: &StandIn) {
 /// Waits until every announced pool is known. The pools of an artificial chain cannot be read, so all are excluded.
 async fn has_every_pool(follower: &mut FollowerHandle) -> SyncStatus {
     let is_done =
-        |status: &SyncStatus| is_following(status) && status.waiting == 0 && status.left_out == announced_from(FIRST);
+        |status: &SyncStatus| is_following(status) && status.waiting == 0 && status.excluded == announced_from(FIRST);
     status_when(follower, is_done).await
 }
 

@@ -109,7 +109,7 @@ async fn a_new_buffer_is_in_the_market_of_its_block_with_the_asset_that_the_vaul
     let at = market.block().next();
     assert!(pool.swap(&at, 1, 0, share.units(500_000)).is_ok());
     assert!(pool.swap(&at, 1, 0, share.units(900_000)).is_err());
-    assert_eq!(follower.status.borrow().left_out, 0);
+    assert_eq!(follower.status.borrow().excluded, 0);
 }
 
 /// When others borrow, neither a wrapped token nor its buffer nor the pool of two of them logs anything, but the
@@ -162,7 +162,7 @@ async fn who_borrows_from_aave_changes_wrapped_tokens_their_buffers_and_boosted_
         }
         last = now;
     }
-    assert_eq!(follower.status.borrow().left_out, 0);
+    assert_eq!(follower.status.borrow().excluded, 0);
 }
 
 /// Morpho's vaults and the markets that they lend on log every change, but not the interest that accrues each second.
@@ -195,7 +195,7 @@ async fn what_happens_to_morphos_vaults_is_in_their_boosted_pools_and_time_alone
         assert_eq!(changed, [act_number < 3; 2], "act {act_number}");
         market = now;
     }
-    assert_eq!(follower.status.borrow().left_out, 0);
+    assert_eq!(follower.status.borrow().excluded, 0);
 }
 
 /// Returns the call that borrows on a market of Morpho Blue on which both vaults lend.

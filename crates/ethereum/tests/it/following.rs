@@ -28,7 +28,7 @@ async fn after_random_swaps_mints_and_burns_the_market_equals_one_read_from_scra
             market = assert_faithful(&mut follower, &chain).await;
         }
         let status = status_when(&mut follower, is_following).await;
-        assert_eq!((status.left_out, status.reorganisations, status.last_error), (0, 0, None));
+        assert_eq!((status.excluded, status.reorganisations, status.last_error), (0, 0, None));
         follower.shutdown().await;
     }
 }
@@ -45,7 +45,7 @@ async fn whatever_happens_in_curves_pools_the_market_equals_one_read_from_scratc
         market = assert_faithful(&mut follower, &chain).await;
         chain.rpc().call("evm_increaseTime", serde_json::json!([seconds])).await.unwrap();
     }
-    assert_eq!(follower.status.borrow().left_out, 0);
+    assert_eq!(follower.status.borrow().excluded, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -85,7 +85,7 @@ async fn a_hostile_token_is_left_out_with_its_pools_and_harms_no_other() {
     chain.set_code(plain, &bytes!("60065f5260205ff3")).await.unwrap();
     let pair = acts.empty_pair(plain, link).await;
     assert!(at_head(&mut follower, &chain).await.pool_id(pair).is_some());
-    assert_eq!(follower.status.borrow().left_out, 4);
+    assert_eq!(follower.status.borrow().excluded, 4);
     assert_faithful(&mut follower, &chain).await;
 }
 
@@ -198,6 +198,6 @@ async fn what_the_configuration_does_not_want_is_left_out_and_said_so() {
     let with_usdc = market.pools_of(market.tokens().id(usdc).unwrap());
     assert_eq!(with_usdc.len(), 1);
     assert_eq!(market.pool(with_usdc[0]).unwrap().key, *named);
-    assert_eq!(market.pools().len() + follower.status.borrow().left_out, everything.len());
-    assert!(market.pools().len() > 2 && follower.status.borrow().left_out > 2);
+    assert_eq!(market.pools().len() + follower.status.borrow().excluded, everything.len());
+    assert!(market.pools().len() > 2 && follower.status.borrow().excluded > 2);
 }

@@ -45,7 +45,7 @@ async fn calls_that_fail_for_a_while_cost_no_pool_and_teach_no_limit() {
     let usual = messages_of(&node, 900).await;
     let mut follower = Follower::spawn(node.clone(), quick());
     let market = at_head(&mut follower, &chain).await;
-    let left_out = follower.status.borrow().left_out;
+    let excluded = follower.status.borrow().excluded;
     proxy.set(Fault::NoCalls);
     acts.several(&market, 6).await;
     let status = status_when(&mut follower, |status| status.phase == Phase::Disconnected).await;
@@ -54,7 +54,7 @@ async fn calls_that_fail_for_a_while_cost_no_pool_and_teach_no_limit() {
     assert_eq!(kept.market.pools().len(), market.pools().len(), "the last market stands");
     proxy.set(Fault::None);
     assert_faithful(&mut follower, &chain).await;
-    assert_eq!(follower.status.borrow().left_out, left_out);
+    assert_eq!(follower.status.borrow().excluded, excluded);
     follower.shutdown().await;
     assert_eq!(messages_of(&node, 900).await, usual);
     limits.keep(&node).await;

@@ -112,7 +112,7 @@ async fn what_moves_at_fluid_and_in_a_vault_v2_is_in_the_market_of_its_block() {
         }
         last = now;
     }
-    assert_eq!(follower.status.borrow().left_out, 0);
+    assert_eq!(follower.status.borrow().excluded, 0);
 }
 
 /// A gift to a vault causes no log of the vault. The market kept the state before it until the next trade.

@@ -100,12 +100,12 @@ async fn fill(chain: &Devnet, pool: Address) {
 }
 
 /// Returns how many pools a new follower that reads at the head excludes.
-async fn left_out_afresh(chain: &Devnet) -> usize {
+async fn excluded_afresh(chain: &Devnet) -> usize {
     let mut fresh = follow(&chain.http_url()).await;
     at_head(&mut fresh, chain).await;
-    let left_out = fresh.status.borrow().left_out;
+    let excluded = fresh.status.borrow().excluded;
     fresh.shutdown().await;
-    left_out
+    excluded
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -119,10 +119,10 @@ async fn pools_of_lists_are_found_and_a_new_one_is_quoted_at_the_block_that_fill
     let made = make(&chain).await;
     let market = at_head(&mut follower, &chain).await;
     assert!(pool(&market, made).is_none(), "there is nothing in it");
-    assert_eq!(status_when(&mut follower, |status| status.left_out == 1).await.left_out, 1);
+    assert_eq!(status_when(&mut follower, |status| status.excluded == 1).await.excluded, 1);
     fill(&chain, made).await;
     let market = assert_faithful(&mut follower, &chain).await;
-    assert_eq!(follower.status.borrow().left_out, 0);
+    assert_eq!(follower.status.borrow().excluded, 0);
     let state = pool(&market, made).expect("the pool that the factory made");
     for dx in [1_u64, 977, 54_321].map(|whole| U256::from(whole) * U256::from(10).pow(U256::from(18)) + U256::from(7)) {
         for (i, j) in [(0_u8, 1_u8), (1, 0)] {
@@ -142,7 +142,7 @@ async fn a_listed_pool_that_pays_something_else_than_its_implementation_is_left_
     fill(&chain, made).await;
     let market = assert_faithful(&mut follower, &chain).await;
     assert!(pool(&market, made).is_none());
-    assert_eq!(follower.status.borrow().left_out, 1);
+    assert_eq!(follower.status.borrow().excluded, 1);
 }
 
 /// Reads a pool whose views of its output differ from what it pays by some atomic units.
@@ -194,7 +194,7 @@ async fn when_the_block_that_made_a_pool_is_replaced_the_pool_is_forgotten() {
         chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();
         let market = assert_faithful(&mut follower, &chain).await;
         assert!(pool(&market, whole).is_some() && pool(&market, gone).is_none(), "depth {depth}");
-        assert_eq!(follower.status.borrow().left_out, left_out_afresh(&chain).await, "depth {depth}");
+        assert_eq!(follower.status.borrow().excluded, excluded_afresh(&chain).await, "depth {depth}");
         // Another pool gets the same position in the list.
         let other = make(&chain).await;
         fill(&chain, other).await;
@@ -223,7 +223,7 @@ async fn a_factory_that_talks_nonsense_adds_nothing_and_harms_nothing() {
     for answer in answers {
         let mut follower = follow(&chain.ws_url()).await;
         let before = at_head(&mut follower, &chain).await;
-        let left_out = follower.status.borrow().left_out;
+        let left_out = follower.status.borrow().excluded;
         chain.set_code(at::CURVE_STABLE_FACTORY, &nonsense(answer)).await.unwrap();
         // A contract that reverts emits no log either. Only a new follower meets it.
         let tx = Tx {
@@ -236,7 +236,7 @@ async fn a_factory_that_talks_nonsense_adds_nothing_and_harms_nothing() {
         let _ = chain.send(&tx).await;
         let market = at_head(&mut follower, &chain).await;
         assert_eq!(market.pools().len(), before.pools().len(), "{answer:?}");
-        let more = follower.status.borrow().left_out - left_out;
+        let more = follower.status.borrow().excluded - left_out;
         assert!(more <= 1, "{answer:?}: {more} pools of a list that says one address");
         follower.shutdown().await;
         let mut fresh = follow(&chain.http_url()).await;
@@ -263,7 +263,7 @@ async fn an_entry_without_code_is_left_out_and_counted() {
     }
     let market = assert_faithful(&mut follower, &chain).await;
     assert_eq!(market.pools().len(), before.pools().len());
-    assert_eq!(follower.status.borrow().left_out, 1, "one address, listed twice");
+    assert_eq!(follower.status.borrow().excluded, 1, "one address, listed twice");
 }
 
 async fn follow_in(dir: &std::path::Path, chain: &Devnet) -> (FollowerHandle, bool) {
@@ -285,7 +285,7 @@ async fn a_restart_goes_on_in_the_lists_where_it_stopped() {
     at_head(&mut follower, &chain).await;
     let seen = make(&chain).await;
     at_head(&mut follower, &chain).await;
-    status_when(&mut follower, |status| status.left_out == 1).await;
+    status_when(&mut follower, |status| status.excluded == 1).await;
     follower.shutdown().await;
     let Found::Market(saved) = MarketStore::open(dir.path()).unwrap().1 else { panic!("nothing was stored") };
     let list = saved.lists.iter().find(|list| list.keeper == at::CURVE_STABLE_FACTORY).unwrap();
@@ -298,6 +298,6 @@ async fn a_restart_goes_on_in_the_lists_where_it_stopped() {
     assert!(had_one && dir.path().join(MARKET_FILE).exists());
     let market = assert_faithful(&mut follower, &chain).await;
     assert!(pool(&market, seen).is_some() && pool(&market, unseen).is_some());
-    assert_eq!(status_when(&mut follower, |status| status.waiting == 0).await.left_out, 0);
+    assert_eq!(status_when(&mut follower, |status| status.waiting == 0).await.excluded, 0);
     follower.shutdown().await;
 }

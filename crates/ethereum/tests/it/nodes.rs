@@ -5,11 +5,13 @@ use alloy::primitives::{Address, B256, Bytes, U256, bytes};
 use braid_devnet::{accounts::TAKER, rpc::Tx, tokens};
 use braid_ethereum::{Follower, FollowerConfig, LogFilter, Node, NodeConfig, NodeError, Phase};
 use braid_primitives::WETH;
+use braid_protocols::Product;
 use tokio::time::Duration;
 
 use crate::{
     acts::Acts,
     proxy::{Fault, Proxy},
+    standin::{HEAD, Rules, StandIn},
     support::*,
     wire::Wire,
 };
@@ -264,4 +266,128 @@ async fn a_long_answer_over_a_websocket_is_read() {
     let filter = LogFilter { emitters: vec![emitter], topics: vec![B256::with_last_byte(7)] };
     let logs = node.logs_between(first, first + 8, &filter).await.unwrap();
     assert_eq!(logs.iter().map(|log| log.log.data.data.len()).collect::<Vec<_>>(), [1 << 20; 9]);
+}
+
+/// Without receipts to compare with, an empty list was believed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_empty_list_of_a_node_without_receipts_is_compared_with_the_logs_at_its_height() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 59);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let node = Node::connect(&proxy.url).await.unwrap();
+    let mut follower = Follower::spawn(node.clone(), quick());
+    at_head(&mut follower, &chain).await;
+    proxy.set(Fault::NoLogsByHash);
+    let [usdc, dai] = ["USDC", "DAI"].map(|symbol| tokens::by_symbol(symbol).address);
+    acts.swap_through([usdc, WETH, dai], 1_000_000_000).await;
+    let status = status_when(&mut follower, |status| status.last_error.is_some()).await;
+    assert!(status.last_error.unwrap().contains("left out logs of block"));
+    proxy.set(Fault::None);
+    assert_faithful(&mut follower, &chain).await;
+}
+
+/// A block at whose logs the node failed was not followed until 128 more had been missed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn blocks_at_whose_logs_a_node_fails_are_read_from_their_receipts() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 60);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let mut follower = follow(&proxy.url).await;
+    at_head(&mut follower, &chain).await;
+    proxy.set(Fault::NoLogsByHashAtAll);
+    let [usdc, dai] = ["USDC", "DAI"].map(|symbol| tokens::by_symbol(symbol).address);
+    acts.swap_through([usdc, WETH, dai], 1_000_000_000).await;
+    assert_faithful(&mut follower, &chain).await;
+    let status = follower.status.borrow().clone();
+    assert_eq!((status.phase, status.leaps), (Phase::Following, 0));
+}
+
+/// Of two nodes, one with an invented height made the other one count as late.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_invents_a_height_is_not_believed() {
+    let config = || FollowerConfig {
+        products: vec![Product::UniswapV2],
+        start_block: Some(HEAD),
+        largest_pools_first: false,
+        ..quick()
+    };
+    let honest = StandIn::with(Rules { behind: 9, ..Rules::default() }).await;
+    for claimed in [HEAD + 50_000, 1 << 60] {
+        honest.set(Rules { behind: 9, ..Rules::default() });
+        let liar = StandIn::with(Rules { behind: 9, ..Rules::default() }).await;
+        let alone = Node::connect(&liar.url).await.unwrap();
+        let both = connect_all(&[liar.url.clone(), honest.url.clone()]).await;
+        let mut follower = Follower::spawn(both.clone(), config());
+        let mut lost = Follower::spawn(alone, config());
+        for follower in [&mut follower, &mut lost] {
+            status_when(follower, |status| status.market_block == Some(HEAD - 9) && is_following(status)).await;
+        }
+        liar.set(Rules { behind: 9, claims: Some(claimed), ..Rules::default() });
+        honest.set(Rules::default());
+        if claimed < 1 << 40 {
+            both.compare_nodes().await;
+            assert_eq!(faults(&both), ["disagrees", "ok"]);
+        }
+        let status = status_when(&mut follower, |status| status.market_block == Some(HEAD)).await;
+        assert_eq!(status.catching_up, None);
+        let status = status_when(&mut lost, |status| status.last_error.is_some()).await;
+        assert_eq!(status.market_block, Some(HEAD - 9), "{status:?}");
+        liar.set(Rules::default());
+        status_when(&mut lost, |status| status.market_block == Some(HEAD) && status.last_error.is_none()).await;
+        both.compare_nodes().await;
+        assert_eq!(faults(&both), ["ok", "ok"]);
+        // No node at all with a height of this chain: a start waits, and searches nothing.
+        liar.set(Rules { claims: Some(claimed), ..Rules::default() });
+        let mut fresh = Follower::spawn(Node::connect(&liar.url).await.unwrap(), config());
+        status_when(&mut fresh, |status| status.last_error.is_some()).await;
+        liar.set(Rules::default());
+        status_when(&mut fresh, |status| status.market_block == Some(HEAD)).await;
+    }
+}
+
+/// Of a single node, a list that lacked some of a block's logs was believed for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pools_whose_logs_a_single_node_left_out_are_found_by_comparison_with_the_chain() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 58);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let mut follower = follow_with(&proxy.url, FollowerConfig { compare_every_blocks: 40, ..quick() }).await;
+    at_head(&mut follower, &chain).await;
+    let [usdc, dai] = ["USDC", "DAI"].map(|symbol| tokens::by_symbol(symbol).address);
+    acts.swap_through([usdc, WETH, dai], 1_000_000_000).await;
+    at_head(&mut follower, &chain).await;
+    proxy.set(Fault::FewerLogs);
+    acts.swap_through([usdc, WETH, dai], 1_000_000_000).await;
+    let market = at_head(&mut follower, &chain).await;
+    proxy.set(Fault::None);
+    assert_ne!(content(&market), from_scratch(&chain).await, "one of two logs is enough to look whole");
+    chain.mine(40).await.unwrap();
+    let fresh = from_scratch(&chain).await;
+    head_when(&mut follower, |head| content(&head.market) == fresh).await;
+}
+
+/// A start with several nodes waited for the slowest of them, up to its time-out.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_does_not_wait_for_a_node_that_hangs_and_the_node_joins_when_it_answers() {
+    let chain = chain().await;
+    let wire = Wire::to(chain.port()).await;
+    wire.hang();
+    let urls = [format!("http://127.0.0.1:{}", wire.port), chain.http_url()];
+    let config = NodeConfig { timeout: PATIENCE * 2, check_every: PATIENCE * 2, attempts: 1, ..NodeConfig::default() };
+    let node = tokio::time::timeout(PATIENCE, Node::connect_all(&urls, config)).await.unwrap().unwrap();
+    let mut follower = Follower::spawn(node.clone(), quick());
+    at_head(&mut follower, &chain).await;
+    let [usdc, dai] = ["USDC", "DAI"].map(|symbol| tokens::by_symbol(symbol).address);
+    Acts::on(&chain, 57).swap_through([usdc, WETH, dai], 1_000_000_000).await;
+    assert_faithful(&mut follower, &chain).await;
+    let reports = node.report();
+    assert!(reports[1].leads && reports[0].asked == 0 && reports[0].hedged == 0, "{reports:?}");
+    wire.answer();
+    while node.report()[0].asked == 0 {
+        node.height().await.unwrap();
+    }
+    node.compare_nodes().await;
+    let reports = node.report();
+    assert_eq!((reports[0].head, reports[0].failed), (reports[1].head, 0));
+    assert_eq!(faults(&node), ["ok", "ok"]);
 }

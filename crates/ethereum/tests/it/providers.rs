@@ -10,6 +10,7 @@ use futures::future::join_all;
 use crate::{
     acts::Acts,
     proxy::{Fault, Proxy},
+    restarting::follow_node_in,
     standin::{HEAD, Rules, StandIn, announced_from, first_from, listed_before},
     support::*,
 };
@@ -27,7 +28,7 @@ async fn search(node: &Node, config: FollowerConfig) -> FollowerHandle {
 /// cannot be read, so all found pools are excluded.
 async fn searched(follower: &mut FollowerHandle, found: usize) -> SyncStatus {
     let done = |status: &SyncStatus| {
-        status.left_out == found
+        status.excluded == found
             && status.discovery.is_none()
             && status.phase == Phase::Following
             && status.waiting == 0
@@ -164,6 +165,44 @@ async fn a_node_that_leaves_out_logs_in_a_first_search_is_noticed() {
         assert_eq!(is_noticed, left_out.is_some(), "{status:?}");
         let headers = node.asked().calls["eth_getBlockByNumber"];
         assert!(headers < 100, "{headers} headers");
+    }
+}
+
+/// A first search stopped for ever at a block whose logs the node failed at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_search_passes_over_blocks_whose_logs_a_node_fails_at_and_reads_them_later() {
+    let first = HEAD - 600;
+    let block = |number: u64| (HEAD - number, HEAD - number);
+    let whole = Rules { crowded_from: Some(first), ..Rules::default() };
+    let config = || FollowerConfig { start_block: Some(first), largest_pools_first: false, ..quick() };
+    // Single blocks are read by their hashes, and are missing only if that fails too.
+    let failing = vec![block(600), block(500), block(499), block(497)];
+    let node = StandIn::with(Rules { failing: failing.clone(), ..whole.clone() }).await;
+    let client = Node::connect(&node.url).await.unwrap();
+    let mut follower = search(&client, FollowerConfig { scan_before_serving_blocks: 0, ..config() }).await;
+    assert_eq!(searched(&mut follower, 600).await.history_from, None);
+    for stretch in [block(500), (HEAD - 450, HEAD - 301), (HEAD - 450, HEAD)] {
+        for scan_before_serving_blocks in [0, 1_000] {
+            let dir = tempfile::tempdir().unwrap();
+            let rules = Rules { failing: vec![block(600), stretch], fails_by_hash: true, ..whole.clone() };
+            let node = StandIn::with(rules.clone()).await;
+            let client = Node::connect(&node.url).await.unwrap();
+            let products = vec![Product::UniswapV2];
+            let config = FollowerConfig { scan_before_serving_blocks, products, ..config() };
+            let (mut follower, store, _) = follow_node_in(dir.path(), client.clone(), config.clone());
+            let found = 600 - 1 - (stretch.1.min(HEAD - 1) - stretch.0 + 1) as usize;
+            let passed_over = |status: &SyncStatus| {
+                status.excluded == found && status.history_from == Some(stretch.1 + 1) && status.waiting == 0
+            };
+            status_when(&mut follower, passed_over).await;
+            // A restart knows what is still to be read.
+            follower.shutdown().await;
+            drop(store);
+            let (mut follower, ..) = follow_node_in(dir.path(), client.clone(), config);
+            status_when(&mut follower, passed_over).await;
+            node.set(whole.clone());
+            assert_eq!(searched(&mut follower, 600).await.history_from, None, "{stretch:?}");
+        }
     }
 }
 

@@ -64,6 +64,10 @@ pub(crate) enum Fault {
     Fork,
     /// Removes all logs of blocks.
     NoLogs,
+    /// Removes all logs of blocks that are asked for by hash, and has no method for receipts.
+    NoLogsByHash,
+    /// Answers requests for logs of blocks by hash with an error of its own.
+    NoLogsByHashAtAll,
     /// Removes all logs of ranges of blocks. Those of single blocks pass.
     NoRangeLogs,
     /// Never answers calls at this block.
@@ -266,6 +270,11 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
                 answer["result"]["hash"] = answer["result"]["parentHash"].clone();
             }
             Fault::NoLogs if request["method"] == "eth_getLogs" => answer["result"] = json!([]),
+            Fault::NoLogsByHash if by_hash(request) => answer["result"] = json!([]),
+            Fault::NoLogsByHash if request["method"] == "eth_getBlockReceipts" => {
+                fail_with(answer, json!({ "code": -32601, "message": "the method does not exist" }));
+            }
+            Fault::NoLogsByHashAtAll if by_hash(request) => fail_with(answer, failed()),
             Fault::NoRangeLogs if range(request).is_some() => answer["result"] = json!([]),
             Fault::FewerLogs if request["method"] == "eth_getLogs" => {
                 if let Some(logs) = answer["result"].as_array_mut().filter(|logs| logs.len() > 1) {
@@ -355,6 +364,11 @@ fn take(request: &Value, fault: &mut Fault) -> Fault {
 fn calls_at(request: &Value, block: B256) -> bool {
     let text = request.to_string();
     text.contains("eth_call") && text.contains(&block.to_string())
+}
+
+/// Returns whether a request is for the logs of a block by its hash.
+fn by_hash(request: &Value) -> bool {
+    request["method"] == "eth_getLogs" && request["params"][0].get("blockHash").is_some()
 }
 
 /// Returns the number of blocks in a request for logs.

@@ -37,6 +37,15 @@ async fn follow_in(dir: &Path, chain: &Devnet) -> (FollowerHandle, Arc<MarketSto
 }
 
 async fn follow_so_in(dir: &Path, chain: &Devnet, config: FollowerConfig) -> (FollowerHandle, Arc<MarketStore>, bool) {
+    follow_node_in(dir, Node::connect(&chain.http_url()).await.unwrap(), config)
+}
+
+/// Follows a node with a store. Returns also whether the store held a market.
+pub(crate) fn follow_node_in(
+    dir: &Path,
+    node: Node,
+    config: FollowerConfig,
+) -> (FollowerHandle, Arc<MarketStore>, bool) {
     let (store, found) = MarketStore::open(dir).unwrap();
     let saved = match found {
         Found::Market(saved) => Some(*saved),
@@ -44,7 +53,6 @@ async fn follow_so_in(dir: &Path, chain: &Devnet, config: FollowerConfig) -> (Fo
         Found::Unusable(damage) => panic!("{damage}"),
     };
     let (store, had_one) = (Arc::new(store), saved.is_some());
-    let node = Node::connect(&chain.http_url()).await.unwrap();
     (Follower::spawn_with(node, config, Some((Arc::clone(&store), saved))), store, had_one)
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Rules {
     pub(crate) latency: Duration,
     /// How many blocks the node is behind the chain.
     pub(crate) behind: u64,
+    /// The height that it says its newest block has. It has no such block.
+    pub(crate) claims: Option<u64>,
     /// How many more blocks the node is behind that answers batches: a second one at the same address.
     pub(crate) batches_behind: u64,
     /// The first block that is another one than before.
@@ -51,6 +53,10 @@ pub(crate) struct Rules {
     pub(crate) crowded_from: Option<u64>,
     /// Blocks whose logs the node leaves out of ranges. It has them if it is asked by the block's hash.
     pub(crate) left_out: Option<(u64, u64)>,
+    /// Blocks whose logs the node fails at, with an error of its own, if a range contains one of them.
+    pub(crate) failing: Vec<(u64, u64)>,
+    /// Whether it fails at them too if it is asked by the block's hash.
+    pub(crate) fails_by_hash: bool,
 }
 
 impl Rules {
@@ -226,7 +232,10 @@ fn one(request: &Value, state: &mut State, pairs: &[(u64, [Address; 3])], head: 
     state.asked.ranges += u64::from(params[0].get("fromBlock").is_some());
     let result = match method {
         "eth_chainId" => Ok(json!("0x1")),
-        "eth_blockNumber" => Ok(hex(head)),
+        "eth_blockNumber" => Ok(hex(state.rules.claims.unwrap_or(head))),
+        "eth_getBlockByNumber" if params[0] == "latest" && state.rules.claims.is_some() => {
+            Ok(state.rules.header(state.rules.claims.unwrap()))
+        }
         "eth_getBlockByNumber" => match number(&params[0]).unwrap_or(head) {
             number if number > head => Ok(Value::Null),
             number => Ok(state.rules.header(number)),
@@ -248,15 +257,24 @@ fn one(request: &Value, state: &mut State, pairs: &[(u64, [Address; 3])], head: 
 }
 
 fn logs(filter: &Value, rules: &Rules, pairs: &[(u64, [Address; 3])]) -> Result<Value, (i64, String)> {
+    let is_failing = |block: &u64| rules.failing.iter().any(|(first, last)| (first..=last).contains(&block));
+    let failed = || Err((-32603, "Internal error".into()));
     let crowded = || (rules.crowded_from.unwrap_or(HEAD)..HEAD).map(made_up);
     let all: Vec<_> = pairs.iter().copied().chain(crowded()).collect();
     let (Some(from), Some(to)) = (number(&filter["fromBlock"]), number(&filter["toBlock"])) else {
         let hash: B256 = filter["blockHash"].as_str().unwrap().parse().unwrap();
+        let mut failing = rules.failing.iter().flat_map(|(first, last)| *first..=*last);
+        if rules.fails_by_hash && failing.any(|block| rules.hash(block) == hash) {
+            return failed();
+        }
         return Ok(all.iter().filter(|(block, _)| rules.hash(*block) == hash).map(|pair| log(rules, pair)).collect());
     };
     if let Some((most, message)) = rules.blocks.filter(|(most, _)| to - from >= *most) {
         let message = message.replace("{from}", &format!("0x{from:x}"));
         return Err((-32600, message.replace("{to}", &format!("0x{:x}", from + most - 1))));
+    }
+    if (from..=to).any(|block| is_failing(&block)) {
+        return failed();
     }
     let first = rules.history.map_or(0, |(first, _)| first);
     if from < first && rules.history.is_some_and(|(_, says_so)| says_so) {

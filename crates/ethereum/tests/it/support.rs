@@ -45,6 +45,7 @@ pub(crate) fn quick() -> FollowerConfig {
         poll_interval: Some(ms(20)),
         backoff: (ms(20), ms(100)),
         resubscribe_every: ms(20),
+        search_again: (ms(20), ms(100)),
         ..FollowerConfig::default()
     }
 }

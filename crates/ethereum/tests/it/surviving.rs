@@ -147,7 +147,7 @@ async fn a_pool_whose_numbers_did_not_fit_together_as_it_was_first_read_is_read_
     let head = head_when(&mut follower, |head| head.market.pools().len() == everything.len()).await;
     assert!(proxy.is_spent(), "no call told the second");
     assert_eq!(content(&head.market).into_keys().collect::<Vec<_>>(), everything);
-    assert_eq!(follower.status.borrow().left_out, 0);
+    assert_eq!(follower.status.borrow().excluded, 0);
     acts.any(&head.market).await;
     assert_faithful(&mut follower, &chain).await;
 }

@@ -17,7 +17,7 @@ pub(crate) struct Wire {
     pub(crate) port: u16,
     cuts: watch::Sender<u64>,
     closed: Arc<AtomicBool>,
-    hangs: Arc<AtomicBool>,
+    hangs: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
@@ -32,21 +32,20 @@ impl Wire {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (cuts, cut) = watch::channel(0);
-        let [closed, hangs] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
-        let (shut, silent) = (Arc::clone(&closed), Arc::clone(&hangs));
+        let closed = Arc::new(AtomicBool::new(false));
+        let (hangs, silent) = watch::channel(false);
+        let shut = Arc::clone(&closed);
         let task = tokio::spawn(async move {
-            let mut held = Vec::new();
             while let Ok((mut near, _)) = listener.accept().await {
-                if silent.load(Ordering::Acquire) {
-                    held.push(near);
-                    continue;
-                }
+                let mut silent = silent.clone();
                 if shut.load(Ordering::Acquire) {
                     continue;
                 }
                 let mut cut = cut.clone();
                 cut.mark_unchanged();
                 tokio::spawn(async move {
+                    // Ends with the wire at the latest.
+                    let _ = silent.wait_for(|silent| !*silent).await;
                     // If the node is not there, the connection ends.
                     let Ok(mut far) = TcpStream::connect(("127.0.0.1", upstream)).await else { return };
                     tokio::select! {
@@ -66,7 +65,12 @@ impl Wire {
 
     /// Accepts new connections from now on, and forwards nothing.
     pub(crate) fn hang(&self) {
-        self.hangs.store(true, Ordering::Release);
+        self.hangs.send_replace(true);
+    }
+
+    /// Forwards connections again, those that were held too.
+    pub(crate) fn answer(&self) {
+        self.hangs.send_replace(false);
     }
 
     /// Cuts every connection. New ones are forwarded.

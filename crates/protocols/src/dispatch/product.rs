@@ -108,6 +108,11 @@ impl Product {
         with_record!(self, record => own(record, state).map(|state| record.listens_to(state)).unwrap_or_default())
     }
 
+    /// Dispatches to [`Protocol::spot_checks`].
+    pub fn spot_checks(self, pool: Address, state: &PoolState) -> Vec<Prediction> {
+        with_record!(self, record => own(record, state).map(|state| record.spot_checks(pool, state)).unwrap_or_default())
+    }
+
     /// Dispatches to [`Protocol::reads_each_block`].
     pub fn reads_each_block(self, state: &PoolState) -> bool {
         with_record!(self, record => own(record, state).is_some_and(|state| record.reads_each_block(state)))

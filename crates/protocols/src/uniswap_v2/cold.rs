@@ -112,6 +112,10 @@ impl Protocol for PairProtocol {
         })
     }
 
+    fn spot_checks(&self, pool: Address, state: &State) -> Vec<Prediction> {
+        vec![Prediction { call: Call::new(pool, &getReservesCall {}), answer: U256::from(state.reserve0) }]
+    }
+
     fn validate(&self, state: &State, _coins: usize) -> Result<(), &'static str> {
         let fits = state.reserve0.max(state.reserve1) <= MAX_RESERVE;
         if fits && u64::from(state.fee_bps) < BPS { Ok(()) } else { Err("reserves or fee out of range") }

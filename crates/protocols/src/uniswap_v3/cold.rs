@@ -118,6 +118,10 @@ impl Protocol for PoolProtocol {
         lens::reader(pool)
     }
 
+    fn spot_checks(&self, pool: Address, state: &State) -> Vec<Prediction> {
+        reader::spot_checks(pool, state)
+    }
+
     fn validate(&self, state: &State, _coins: usize) -> Result<(), &'static str> {
         state.validate()
     }

@@ -7,7 +7,7 @@ use alloy_sol_types::sol;
 
 use super::{MAX_TICK_SPACING, State, Tick, tick_math::MAX_TICK};
 use crate::{
-    Discovered, StateReader,
+    Call, Discovered, Prediction, StateReader,
     reading::{self, Reading, Stop, all},
 };
 
@@ -40,6 +40,12 @@ fn read(pool: &Discovered, reading: &mut Reading) -> Result<State, Stop> {
     }
     state.validate().map_err(|what| reading.impossible(what))?;
     Ok(state)
+}
+
+/// Returns the calls for price and liquidity in range, with the answers that a state leads to.
+pub(super) fn spot_checks(pool: Address, state: &State) -> Vec<Prediction> {
+    let price = Prediction { call: Call::new(pool, &slot0Call {}), answer: state.sqrt_price_x96 };
+    vec![price, Prediction { call: Call::new(pool, &liquidityCall {}), answer: U256::from(state.liquidity) }]
 }
 
 /// Reads all initialised ticks.

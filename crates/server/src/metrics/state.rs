@@ -57,7 +57,7 @@ impl StateCollector {
     fn follower(&self, samples: &mut Samples<'_>) -> fmt::Result {
         let status = self.markets.feed.status();
         samples.flag("following", "1 while blocks are followed one by one", status.phase == Phase::Following)?;
-        samples.gauge("market_excluded_pools", "Known pools that quotes do not use", status.left_out as u64)?;
+        samples.gauge("market_excluded_pools", "Known pools that quotes do not use", status.excluded as u64)?;
         samples.gauge("market_waiting_pools", "Known pools that are still to be read", status.waiting as u64)?;
         samples.counter("reorganisations", "Reorganisations of the chain", status.reorganisations)?;
         samples.counter("catch_ups", "Times that many missed blocks were caught up with at once", status.leaps)

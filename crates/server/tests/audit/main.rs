@@ -218,7 +218,7 @@ async fn a_pool_that_pays_less_than_it_should_is_set_aside_until_it_pays_again()
     assert_eq!(built.status(), 409, "nor built on an earlier quote");
 
     let ready: Value = serde_json::from_str(&world.get("/ready").await).unwrap();
-    assert_eq!(ready["quarantined"], 1 + world.feed.status().left_out);
+    assert_eq!(ready["quarantined"], 1 + world.feed.status().excluded);
     assert_eq!(ready["quarantine"][0]["pool"], liar.to_checksum(None));
     assert!(ready["quarantine"][0]["why"].as_str().unwrap().contains("the model says"), "{ready:#}");
     assert!(ready["quarantine"][0]["token"].is_null());
@@ -259,7 +259,7 @@ async fn a_token_that_begins_to_tax_is_left_out_with_all_its_pools_and_a_word_to
     let pools = market.pools_of(market.tokens().id(link).unwrap()).len();
     let ready: Value = serde_json::from_str(&world.get("/ready").await).unwrap();
     assert!(pools > 1);
-    assert_eq!(ready["quarantined"], pools + world.feed.status().left_out);
+    assert_eq!(ready["quarantined"], pools + world.feed.status().excluded);
     assert_eq!(ready["quarantine"][0]["token_does"], "takes 1.00% of a transfer");
 
     world.chain.set_code(link, &honest).await.unwrap();

@@ -46,23 +46,24 @@ pub enum ExclusionKind {
     Pool,
 }
 
-/// A known pool as it is stored. Earlier versions stored no kind of an exclusion.
+/// A known pool as it is stored, with the names of its fields on disk. Earlier versions stored no kind of an exclusion.
 #[derive(Serialize, Deserialize)]
 struct KnownRecord {
     pool: Discovered,
     announced_at: u64,
-    left_out: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    left_out_kind: Option<ExclusionKind>,
+    #[serde(rename = "left_out")]
+    reason: Option<String>,
+    #[serde(rename = "left_out_kind", default, skip_serializing_if = "Option::is_none")]
+    kind: Option<ExclusionKind>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     unproven: bool,
 }
 
 impl From<KnownRecord> for KnownPool {
     fn from(record: KnownRecord) -> Self {
-        let KnownRecord { pool, announced_at, left_out, left_out_kind, unproven } = record;
-        let kind = |reason: &str| left_out_kind.unwrap_or_else(|| kind_of_words(&pool, reason));
-        let excluded = left_out.map(|reason| Exclusion { kind: kind(&reason), reason });
+        let KnownRecord { pool, announced_at, reason, kind, unproven } = record;
+        let kind = |reason: &str| kind.unwrap_or_else(|| kind_of_words(&pool, reason));
+        let excluded = reason.map(|reason| Exclusion { kind: kind(&reason), reason });
         Self { pool, announced_at, excluded, unproven }
     }
 }
@@ -70,8 +71,8 @@ impl From<KnownRecord> for KnownPool {
 impl From<KnownPool> for KnownRecord {
     fn from(known: KnownPool) -> Self {
         let KnownPool { pool, announced_at, excluded, unproven } = known;
-        let (left_out_kind, left_out) = excluded.map(|excluded| (excluded.kind, excluded.reason)).unzip();
-        Self { pool, announced_at, left_out, left_out_kind, unproven }
+        let (kind, reason) = excluded.map(|excluded| (excluded.kind, excluded.reason)).unzip();
+        Self { pool, announced_at, reason, kind, unproven }
     }
 }
 
@@ -92,7 +93,7 @@ fn kind_of_words(pool: &Discovered, reason: &str) -> ExclusionKind {
 }
 
 /// The blocks in which a source's announcements are still to be searched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceSpan {
     /// Factory or registry.
     pub emitter: Address,
@@ -102,6 +103,9 @@ pub struct SourceSpan {
     pub next_block: u64,
     /// Last block to search; later ones are followed. Below `next_block` when the search is done.
     pub last_block: u64,
+    /// Ranges, ascending and with both ends, whose logs no node gave: the search passed over them and tries them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<(u64, u64)>,
 }
 
 /// Progress of reading a contract's list of pools.

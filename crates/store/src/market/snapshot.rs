@@ -98,7 +98,7 @@ impl Snapshot {
         let after = self.block.number.saturating_add(1);
         let left = |span: &SourceSpan| {
             let next_block = if span.next_block > span.last_block { after } else { span.next_block };
-            SourceSpan { next_block, last_block: head, ..*span }
+            SourceSpan { next_block, last_block: head, ..span.clone() }
         };
         self.search.sources.iter().map(left).collect()
     }

@@ -70,7 +70,8 @@ fn known(byte: u8, announced_at: u64) -> (PoolKey, Option<KnownPool>) {
 /// Returns a market of three pools at block 10.
 fn first() -> Change {
     let pools = [pair(1, 10), pair(2, 20), concentrated(3)];
-    let span = SourceSpan { emitter: Address::ZERO, topic0: B256::ZERO, next_block: 7, last_block: 10 };
+    let span =
+        SourceSpan { emitter: Address::ZERO, topic0: B256::ZERO, next_block: 7, last_block: 10, unread: vec![(3, 4)] };
     Change {
         market: Arc::new(Market::new(block(10), tokens(2), pools).unwrap()),
         read: vec![Address::repeat_byte(3).into()],

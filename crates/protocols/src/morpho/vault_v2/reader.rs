@@ -13,7 +13,7 @@ use super::{Adapter, Cap, Liquidity, VaultV2};
 use crate::{
     Discovered, StateReader,
     morpho::{
-        MORPHO_BLUE,
+        MAX_QUEUE, MORPHO_BLUE,
         reader::{self as metamorpho, Previews, held, holding, shares},
     },
     reading::{self, Reading, Stop, all, is},
@@ -42,6 +42,10 @@ sol! {
 /// Maximum number of adapters, and of markets of one, that are read.
 const MOST: usize = 64;
 
+/// Maximum number of markets of all adapters that are read; a MetaMorpho vault counts as its longest queue. A reading
+/// makes six calls for each.
+const MOST_MARKETS: usize = 256;
+
 /// Kind of an adapter.
 #[derive(Clone, Debug)]
 enum Kind {
@@ -49,6 +53,16 @@ enum Kind {
     Markets { own_shares: bool, count: Range<usize> },
     /// Adapter of a MetaMorpho vault.
     Vault(Address),
+}
+
+impl Kind {
+    /// Returns the number of markets that it may have.
+    fn markets(&self) -> usize {
+        match self {
+            Self::Markets { count, .. } => count.len(),
+            Self::Vault(_) => MAX_QUEUE,
+        }
+    }
 }
 
 /// Computes the id under which the vault counts all assets of an adapter.
@@ -161,6 +175,9 @@ pub(super) fn read(vault: Address, asset: Address, reading: &mut Reading) -> Res
     let count = few(count, reading)?;
     let found = all(count.map(|n| reading.ask(vault, &adaptersCall { index: U256::from(n) })))?;
     let kinds = all(found.iter().map(|adapter| kind(*adapter, reading)))?;
+    if kinds.iter().map(Kind::markets).sum::<usize>() > MOST_MARKETS {
+        return Err(reading.impossible("more than 256 markets in all adapters"));
+    }
 
     // the destination of deposits, and its caps, the narrowest last
     let data = liquidity_data?;
@@ -216,4 +233,42 @@ pub(super) fn read(vault: Address, asset: Address, reading: &mut Reading) -> Res
     let now = read.at(timestamp?).ok_or(reading.impossible("numbers that overflow its arithmetic"))?;
     let agree = previews?.agree(|assets| now.shares_of(assets), |shares| now.assets_of(shares));
     if agree { Ok(read) } else { Err(reading.impossible("previews that do not follow from its adapters")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::Bytes;
+    use alloy_sol_types::SolCall;
+
+    use super::*;
+    use crate::{Call, ReadProgress};
+
+    /// A vault with 64 adapters of 64 markets each took 16,000 calls at every reading.
+    #[test]
+    fn a_vault_with_too_many_markets_is_refused_after_few_calls() {
+        let [vault, asset] = [1, 2].map(Address::repeat_byte);
+        let word = |word: U256| Some(Bytes::from(word.to_be_bytes::<32>()));
+        let answer = |call: &Call| match call.data.get(..4)? {
+            view if *view == keccak256("asset()")[..4] => word(U256::from_be_bytes(asset.into_word().0)),
+            view if *view == keccak256("adaptersLength()")[..4] => word(U256::from(64)),
+            view if *view == adaptersCall::SELECTOR => Some(Bytes::copy_from_slice(call.data.get(4..)?)),
+            view if *view == morphoCall::SELECTOR => word(U256::from_be_bytes(MORPHO_BLUE.into_word().0)),
+            view if *view == marketIdsLengthCall::SELECTOR => word(U256::from(64)),
+            view if *view == marketParamsListLengthCall::SELECTOR => None,
+            view if *view == morphoVaultV1Call::SELECTOR => None,
+            _ => word(U256::ZERO),
+        };
+        let mut reader = reading::reader(vault, move |reading| read(vault, asset, reading).map(Arc::new));
+        let (mut progress, mut calls) = (reader.start(), 0);
+        let error = loop {
+            let ReadProgress::Calls(asked) = progress else { panic!("it was read") };
+            calls += asked.len();
+            assert!(calls < 500, "{calls} calls");
+            match reader.feed(&asked.iter().map(answer).collect::<Vec<_>>()) {
+                Ok(next) => progress = next,
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().contains("more than 256 markets"), "{error}");
+    }
 }
