@@ -170,10 +170,6 @@ impl Tuning {
     /// generated markets of 10,000 pools, a simple plan paid more in 11 with splits by chunks over the whole market above
     /// 10 basis points, and pays more in 1 with splits among the tokens of the first split above 0.2.
     pub(crate) const SIMPLE_GAPS_OF_LARGE: [f64; 2] = [1e-4, 2e-5];
-    /// The most pools that a better route can use for simple plans to run over just these in a large market. Of 650 trades
-    /// in three generated markets all are answered the same without this, and solves take 2% fewer instructions: it makes
-    /// sure that no pool outside of the first split is missed.
-    pub(crate) const USEFUL_POOLS_OF_LARGE: usize = 300;
     /// Gap above which simple plans run over the whole of a large market too, and the most pairs of such a market: in a
     /// larger one plans pass through the core only, and only above [`Self::LOST_GAP`]. Of 120 trades in two random markets
     /// of 3,400 pools whose prices disagree by up to 1.5% each way, simple plans paid more 14 times without this, by up to

@@ -19,15 +19,13 @@ pub(crate) struct Shortfall<'a> {
     pub(crate) net: f64,
     /// The smallest share of the amount that moves along one path.
     pub(crate) share: f64,
-    /// The most pools listed.
-    pub(crate) most_pools: usize,
 }
 
 /// Lists both arrows of every pool that lies on a path of a pair's route better than the incumbent, each after the token
 /// that it leaves, in the order of these tokens and of pairs. Over no other pool can a route be better, if at least the
-/// share moves along each of its paths. `None` if there are more pools than may be listed.
-pub(crate) fn useful_arrows(problem: &Problem<'_>, shortfall: Shortfall<'_>) -> Option<Vec<(u32, Arrow)>> {
-    let Shortfall { price, dual, net, share, most_pools } = shortfall;
+/// share moves along each of its paths.
+pub(crate) fn useful_arrows(problem: &Problem<'_>, shortfall: Shortfall<'_>) -> Vec<(u32, Arrow)> {
+    let Shortfall { price, dual, net, share } = shortfall;
     // Allows for the rounding of floating point.
     let most = (dual - net).max(0.0) + Tuning::BOUND_ROUNDING * dual.abs();
     let least_value = (price[problem.source] * problem.amount * share - most).max(0.0);
@@ -42,13 +40,10 @@ pub(crate) fn useful_arrows(problem: &Problem<'_>, shortfall: Shortfall<'_>) -> 
                 useful.extend([(token, *arrow), (arrow.to, arrow.reversed(token as usize))]);
             }
         }
-        if useful.len() / 2 > most_pools {
-            return None;
-        }
     }
     useful.sort_unstable_by_key(|(from, arrow)| (*from, arrow.pair));
     useful.dedup_by_key(|(from, arrow)| (*from, arrow.pair));
-    Some(useful)
+    useful
 }
 
 /// What paths lose at given prices.
@@ -160,13 +155,13 @@ mod tests {
     }
 
     /// Returns the ids of the pairs that are useful.
-    fn useful(problem: &Problem<'_>, net: f64, share: f64, most_pools: usize) -> Option<Vec<u32>> {
+    fn useful(problem: &Problem<'_>, net: f64, share: f64) -> Vec<u32> {
         let (price, dual) = dual(problem);
-        let arrows = useful_arrows(problem, Shortfall { price: &price, dual, net, share, most_pools })?;
+        let arrows = useful_arrows(problem, Shortfall { price: &price, dual, net, share });
         let mut pairs: Vec<u32> = arrows.iter().map(|(_, arrow)| arrow.pair).collect();
         pairs.sort_unstable();
         pairs.dedup();
-        Some(pairs)
+        pairs
     }
 
     /// Returns the pair between two tokens, given by position.
@@ -189,13 +184,11 @@ mod tests {
             good
         };
         // A path through the third token loses a tenth of what it takes.
-        assert_eq!(useful(&problem, dual * 0.95, 1.0, 9).unwrap(), good);
-        assert_eq!(useful(&problem, dual * 0.85, 1.0, 9).unwrap().len(), 4);
+        assert_eq!(useful(&problem, dual * 0.95, 1.0), good);
+        assert_eq!(useful(&problem, dual * 0.85, 1.0).len(), 4);
         // A hundredth of the amount loses a hundredth of that.
-        assert_eq!(useful(&problem, dual * 0.995, 0.01, 9).unwrap().len(), 4);
-        assert_eq!(useful(&problem, dual * 0.9995, 0.01, 9).unwrap(), good);
-        // Four pools are more than three.
-        assert_eq!(useful(&problem, dual * 0.85, 1.0, 3), None);
+        assert_eq!(useful(&problem, dual * 0.995, 0.01).len(), 4);
+        assert_eq!(useful(&problem, dual * 0.9995, 0.01), good);
     }
 
     /// Computes the value of a flow, net of gas.
@@ -226,7 +219,7 @@ mod tests {
             let flows = chunked(&problem, &potentials, cut);
             let net = net(&problem, &flows);
             // The split's parts may be rounded by a unit each.
-            let useful = useful(&problem, net - 1e-9 * net.abs(), 1.0 / 20.0, usize::MAX).unwrap();
+            let useful = useful(&problem, net - 1e-9 * net.abs(), 1.0 / 20.0);
             for flow in &flows {
                 prop_assert!(useful.contains(&flow.pair), "{flow:?} of {flows:?}");
             }

@@ -14,11 +14,11 @@ use crate::candidates::{chunks, walk};
 use crate::exact::candidate::{Candidate, completed};
 use crate::path::{Path, PathLimits, best_paths, smallest_paths, whole_paths};
 use crate::plan;
-use crate::prepare::active::{ActiveTokens, is_large};
+use crate::prepare::active::ActiveTokens;
 use crate::prepare::index32;
+use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
-use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
 impl<'a> Solver<'a> {
@@ -161,35 +161,28 @@ impl<'a> Solver<'a> {
         self.offer_simple_over(problem, potentials, [bound, share], plans, best);
     }
 
-    /// Tries simple plans over the pools that a route better than the incumbent can use; returns whether these are few
-    /// enough. In a large market also tries the pools of each plan with their amounts balanced.
+    /// Tries simple plans over the pools that a route better than the incumbent can use. Returns whether these are known:
+    /// not without a route or a dual.
     pub(super) fn offer_simple_over_useful(&self, bound: f64, share: f64, best: &mut Option<Candidate>) -> bool {
         let Some(useful) = self.over_useful_pools(best.as_ref()) else { return false };
         let potentials = Potentials::new(&useful, 1.0);
-        for plan in &SimplePlan::ALL {
-            let flows = self.offer_simple_over(&useful, &potentials, [bound, share], std::slice::from_ref(plan), best);
-            if is_large(self.prepared) {
-                self.offer_balanced(bound, &flows, best);
-            }
-        }
+        self.offer_simple_over(&useful, &potentials, [bound, share], &SimplePlan::ALL, best);
         true
     }
 
     /// Returns the problem over the pools that a route of a pair better than the incumbent can use, for flows in no more
-    /// parts than simple plans have. `None` without a route or a dual, or if the market is large and these pools are many.
+    /// parts than simple plans have.
     fn over_useful_pools(&self, best: Option<&Candidate>) -> Option<Problem<'a>> {
         let (tightest, net) = (self.tightest.borrow(), net_of(best)?);
         let Tightest { dual, price } = tightest.as_ref().filter(|_| self.problem.is_pair())?;
         let all = Problem { active: None, recorder: None, ..self.problem.clone() };
-        let most_pools = if is_large(self.prepared) { Tuning::USEFUL_POOLS_OF_LARGE } else { usize::MAX };
         let share = 1.0 / f64::from(Tuning::FINE_CHUNKS);
-        let arrows = useful_arrows(&all, Shortfall { price, dual: *dual, net, share, most_pools })?;
+        let arrows = useful_arrows(&all, Shortfall { price, dual: *dual, net, share });
         let active = ActiveTokens::only_arrows(self.prepared, &arrows, all.target, all.token_count);
         Some(Problem { active: Some(Arc::new(active)), ..all })
     }
 
     /// Tries simple plans of a pair over a problem's pools, as long as the bound is above the route by more than a share.
-    /// Returns the flows of the last one.
     fn offer_simple_over(
         &self,
         problem: &Problem<'_>,
@@ -197,50 +190,42 @@ impl<'a> Solver<'a> {
         [bound, share]: [f64; 2],
         plans: &[SimplePlan],
         best: &mut Option<Candidate>,
-    ) -> Vec<Flow> {
+    ) {
         // Skips single paths if searches were not cut short: the best ones were already tried.
         let searched = self.problem.active.is_none();
-        let mut flows = Vec::new();
         for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
             let net = net_of(best.as_ref());
             if !exceeds(bound, net, share) {
-                break;
+                return;
             }
             let least = self.least_of_share(net.unwrap_or(f64::NEG_INFINITY));
             // Keeps paths that are worth enough for the smallest share only, if the bound is far.
             let is_far = exceeds(bound, net, Tuning::SMALLEST_SHARES_GAP);
             let least =
                 |share: f64| least(if is_far { Tuning::GRID_SHARES[Tuning::GRID_SHARES.len() - 1] } else { share });
-            flows = plan.flows(problem, potentials, Tuning::PATH_QUOTES, &least).unwrap_or_default();
-            self.offer(best, &flows);
+            let flows = plan.flows(problem, potentials, Tuning::PATH_QUOTES, &least);
+            self.offer(best, &flows.unwrap_or_default());
         }
-        flows
     }
 
     /// Tries simple plans among the tokens that the first split of a pair ended with: as they are, and with the pools that
     /// they use balanced. Over the whole of a large market they take longer, and seldom find more.
     pub(super) fn offer_simple_among(&self, bound: f64, plans: &[SimplePlan], best: &mut Option<Candidate>) {
-        let Some((tokens, _)) = self.searched_prices() else { return };
+        let Some((tokens, start)) = self.searched_prices() else { return };
         let active = ActiveTokens::only(self.prepared, tokens, self.problem.token_count);
         let problem = Problem { active: Some(Arc::new(active)), recorder: None, ..self.problem.clone() };
         // Computes worths for these tokens: column generation adds tokens that are not active for other searches, and have
         // no worth there.
         let potentials = Potentials::new(&problem, 1.0);
+        let mut search = self.search(&self.problem, &self.potentials, &[], &start, bound);
+        let guesses = search.guesses();
         for plan in plans {
             let flows = plan.flows(&problem, &potentials, usize::MAX, &|_| f64::NEG_INFINITY).unwrap_or_default();
             self.offer(best, &flows);
-            self.offer_balanced(bound, &flows, best);
-        }
-    }
-
-    /// Tries the pools of a flow with their amounts balanced.
-    fn offer_balanced(&self, bound: f64, flows: &[Flow], best: &mut Option<Candidate>) {
-        let Some((_, start)) = self.searched_prices().filter(|_| !flows.is_empty()) else { return };
-        let mut search = self.search(&self.problem, &self.potentials, &[], &start, bound);
-        let guesses = search.guesses();
-        let pools: Vec<u32> = flows.iter().map(|flow| flow.pair).collect();
-        if let Some(fixed) = search.fixed(&pools, &guesses, Tuning::BALANCED_SHARE * bound) {
-            self.offer(best, &fixed.flows);
+            let pools: Vec<u32> = flows.iter().map(|flow| flow.pair).collect();
+            if let Some(fixed) = search.fixed(&pools, &guesses, Tuning::BALANCED_SHARE * bound) {
+                self.offer(best, &fixed.flows);
+            }
         }
     }
 

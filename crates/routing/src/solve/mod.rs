@@ -343,22 +343,21 @@ impl<'a> Solver<'a> {
 
     /// Tries the plans of simpler routers, so that the answer is not worse than theirs, if the bound is above the route by
     /// more than a share. That a route has all the steps that it may have is no reason to leave them out: they may have as
-    /// many. They run over the pools that a better route can use. In a large market, if these are many, they run among the
-    /// tokens of the first split, and over the whole market only if the bound is far off.
+    /// many. They run over the pools that a better route can use. In a large market these are often too many: there plans
+    /// run among the tokens of the first split, and over the whole market only if the bound is far off.
     fn offer_simple_plans(&self, bound: f64, share: f64, best: &mut Option<Candidate>) {
         let is_above = |best: &Option<Candidate>, gap: f64| exceeds(bound, net_of(best.as_ref()), gap);
-        let is_large = is_large(self.prepared);
-        let [grid, chunks] = if is_large { Tuning::SIMPLE_GAPS_OF_LARGE } else { [share; 2] };
-        if !is_above(best, chunks) || self.offer_simple_over_useful(bound, share, best) {
+        if !is_large(self.prepared) {
+            if is_above(best, share) && !self.offer_simple_over_useful(bound, share, best) {
+                self.offer_simple(bound, share, &SimplePlan::ALL, best);
+            }
             return;
-        }
-        if !is_large {
-            return self.offer_simple(bound, share, &SimplePlan::ALL, best);
         }
         let is_largest = self.prepared.pair_count() > Tuning::WHOLE_PLANS_MOST_PAIRS;
         if is_above(best, if is_largest { Tuning::LOST_GAP } else { Tuning::WHOLE_PLANS_GAP }) {
             self.offer_simple(bound, share, &SimplePlan::ALL, best);
         }
+        let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
         if is_above(best, grid) {
             self.offer_simple_among(bound, &[SimplePlan::Grid], best);
         }
