@@ -219,7 +219,7 @@ async fn blocks_that_were_replaced_while_nobody_looked_leave_no_trace() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stored_market_of_another_chain_is_given_up() {
-    let (one, other) = (chain().await, chain().await);
+    let (one, other) = (chain().await, other_chain().await);
     let dir = tempfile::tempdir().unwrap();
     let (mut follower, store, _) = follow_in(dir.path(), &one).await;
     let market = at_head(&mut follower, &one).await;

@@ -163,7 +163,7 @@ async fn no_pool_of_a_snapshot_is_lost_to_an_error_of_the_node() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_snapshot_of_another_chain_or_of_a_later_block_is_told_apart() {
-    let (one, other) = (chain().await, chain().await);
+    let (one, other) = (chain().await, other_chain().await);
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("a.snapshot");
     one.mine(5).await.unwrap();

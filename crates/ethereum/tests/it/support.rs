@@ -33,6 +33,12 @@ pub(crate) async fn chain() -> Devnet {
     Devnet::start(Options::default()).await.unwrap()
 }
 
+/// Starts a chain that shares no block with the one of [`chain`]. Two such chains that start within one second are the
+/// same until something else is mined on each.
+pub(crate) async fn other_chain() -> Devnet {
+    Devnet::start(Options { past_blocks: 3, ..Options::default() }).await.unwrap()
+}
+
 /// Follows a node from its current head.
 pub(crate) async fn follow(url: &str) -> FollowerHandle {
     follow_with(url, quick()).await
