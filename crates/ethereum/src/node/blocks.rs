@@ -113,7 +113,10 @@ pub(super) fn check_height(method: &'static str, number: u64) -> Result<(), Node
     if out_of_reach(now_s()).is_none_or(|height| number < height) {
         return Ok(());
     }
-    Err(NodeError::Malformed { method, why: format!("block {number}, which Ethereum cannot have reached by now") })
+    Err(NodeError::Malformed {
+        method,
+        why: format!("block {number}, which Ethereum cannot have reached by this machine's clock"),
+    })
 }
 
 fn header_at(number: u64) -> Request {

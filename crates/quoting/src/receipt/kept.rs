@@ -61,7 +61,7 @@ pub struct MarketFile {
 impl Default for Receipts {
     fn default() -> Self {
         let cache = Cache::builder().max_capacity(MAX_BYTES).weigher(|_, evidence: &Arc<Evidence>| evidence.bytes());
-        // the default policy refuses newcomers to a full cache: then the quote just given would have no receipt
+        // Evicts the oldest: the default policy refuses new entries of a full cache, and the newest quote would have no receipt.
         let cache = cache.eviction_policy(EvictionPolicy::lru()).expire_after(QuoteExpiry);
         Self { kept: cache.build(), digests: Mutex::default(), files: Arc::new(Semaphore::new(MAX_FILES)) }
     }

@@ -304,7 +304,7 @@ impl Publisher {
             }
         };
         let mut last_id = "0-0".to_owned();
-        loop {
+        'stream: loop {
             let entries = self.stream.read(&last_id).await?.entries;
             let Some(last) = entries.last() else { break };
             last_id.clone_from(&last.id);
@@ -315,7 +315,8 @@ impl Publisher {
                 let before = state.clone();
                 match spawn_blocking(move || before.after(&entry)).await? {
                     Ok(next) => (state, place) = (next, to),
-                    Err(_) => break,
+                    // Keeps what came before: no later entry follows from it.
+                    Err(_) => break 'stream,
                 }
             }
         }
