@@ -186,7 +186,7 @@ impl<'a, 'p> Search<'a, 'p> {
 
     /// Sets labels hop by hop, until none can be extended.
     fn run(&mut self) {
-        let (problem, graph) = (self.problem, self.problem.prepared.graph());
+        let problem = self.problem;
         let (source, target) = (problem.source, problem.target);
         self.labels.push(Label {
             token: index32(source),
@@ -204,14 +204,8 @@ impl<'a, 'p> Search<'a, 'p> {
             for &at in &frontier {
                 let token = self.labels[at as usize].token as usize;
                 // Extends to the output first: its value prunes the rest.
-                if let Some(listed) = problem.active.as_deref().and_then(|active| active.to_output(token)) {
-                    for (_, arrow) in listed {
-                        self.extend(at, arrow, problem.hops - hop, &mut next);
-                    }
-                } else {
-                    for arrow in graph.between(token, target) {
-                        self.extend(at, &arrow, problem.hops - hop, &mut next);
-                    }
+                for arrow in problem.search_arrows_to_output(token) {
+                    self.extend(at, &arrow, problem.hops - hop, &mut next);
                 }
                 if hop == problem.hops {
                     continue;

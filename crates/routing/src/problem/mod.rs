@@ -197,6 +197,14 @@ impl<'a> Problem<'a> {
         }
     }
 
+    /// Returns the arrows from a token to a pair's output that searches use.
+    #[inline]
+    pub(crate) fn search_arrows_to_output(&self, token: usize) -> impl Iterator<Item = Arrow> {
+        let listed = self.active.as_deref().and_then(|active| active.to_output(token));
+        let all = listed.is_none().then(|| self.prepared.graph().between(token, self.target));
+        listed.unwrap_or_default().iter().map(|(_, arrow)| *arrow).chain(all.into_iter().flatten())
+    }
+
     /// Counts the open pools.
     pub(crate) fn open_pools(&self) -> u32 {
         if self.closed.is_empty() {

@@ -1,27 +1,24 @@
 //! The first routes, before anything is split: the best single paths of a pair, or paths from inputs to outputs of a
-//! basket. Also the simple plans and repeated searches that the solver tries later.
+//! basket. Also the repeated searches that the solver tries later.
 
 use std::sync::Arc;
 
 use braid_primitives::TokenId;
 
-use super::{Solver, Tightest, exceeds, net_of};
+use super::{Solver, net_of};
 use crate::SolveError;
-use crate::bound::useful::{Shortfall, useful_arrows};
 use crate::candidates::plans::{self, Plan};
-use crate::candidates::simple::SimplePlan;
 use crate::candidates::{chunks, walk};
 use crate::exact::candidate::{Candidate, completed};
 use crate::path::{Path, PathLimits, best_paths, smallest_paths, whole_paths};
 use crate::plan;
-use crate::prepare::active::ActiveTokens;
 use crate::prepare::index32;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::tuning::Tuning;
 
-impl<'a> Solver<'a> {
+impl Solver<'_> {
     /// Finds the first routes, and keeps the best. Tries more plans of a basket if `is_thorough`.
     ///
     /// # Errors
@@ -148,85 +145,6 @@ impl<'a> Solver<'a> {
             self.offer_plans(&plans, best);
         }
         net_of(best.as_ref()) > before
-    }
-
-    /// Tries simple plans of a pair, as long as the bound is above the route by more than a share. Searches for them pass
-    /// through all tokens, except in the largest markets.
-    pub(super) fn offer_simple(&self, bound: f64, share: f64, plans: &[SimplePlan], best: &mut Option<Candidate>) {
-        let is_cut = self.problem.active.is_some() && self.prepared.pair_count() <= Tuning::WHOLE_PLANS_MOST_PAIRS;
-        let whole = is_cut.then(|| Problem { active: None, recorder: None, ..self.problem.clone() });
-        let potentials = whole.as_ref().map(|whole| Potentials::new(whole, 1.0));
-        let (problem, potentials) =
-            (whole.as_ref().unwrap_or(&self.problem), potentials.as_ref().unwrap_or(&self.potentials));
-        self.offer_simple_over(problem, potentials, [bound, share], plans, best);
-    }
-
-    /// Tries simple plans over the pools that a route better than the incumbent can use. Returns whether these are known:
-    /// not without a route or a dual.
-    pub(super) fn offer_simple_over_useful(&self, bound: f64, share: f64, best: &mut Option<Candidate>) -> bool {
-        let Some(useful) = self.over_useful_pools(best.as_ref()) else { return false };
-        let potentials = Potentials::new(&useful, 1.0);
-        self.offer_simple_over(&useful, &potentials, [bound, share], &SimplePlan::ALL, best);
-        true
-    }
-
-    /// Returns the problem over the pools that a route of a pair better than the incumbent can use, for flows in no more
-    /// parts than simple plans have.
-    fn over_useful_pools(&self, best: Option<&Candidate>) -> Option<Problem<'a>> {
-        let (tightest, net) = (self.tightest.borrow(), net_of(best)?);
-        let Tightest { dual, price } = tightest.as_ref().filter(|_| self.problem.is_pair())?;
-        let all = Problem { active: None, recorder: None, ..self.problem.clone() };
-        let share = 1.0 / f64::from(Tuning::FINE_CHUNKS);
-        let arrows = useful_arrows(&all, Shortfall { price, dual: *dual, net, share });
-        let active = ActiveTokens::only_arrows(self.prepared, &arrows, all.target, all.token_count);
-        Some(Problem { active: Some(Arc::new(active)), ..all })
-    }
-
-    /// Tries simple plans of a pair over a problem's pools, as long as the bound is above the route by more than a share.
-    fn offer_simple_over(
-        &self,
-        problem: &Problem<'_>,
-        potentials: &Potentials,
-        [bound, share]: [f64; 2],
-        plans: &[SimplePlan],
-        best: &mut Option<Candidate>,
-    ) {
-        // Skips single paths if searches were not cut short: the best ones were already tried.
-        let searched = self.problem.active.is_none();
-        for plan in plans.iter().filter(|plan| !searched || **plan != SimplePlan::SinglePath) {
-            let net = net_of(best.as_ref());
-            if !exceeds(bound, net, share) {
-                return;
-            }
-            let least = self.least_of_share(net.unwrap_or(f64::NEG_INFINITY));
-            // Keeps paths that are worth enough for the smallest share only, if the bound is far.
-            let is_far = exceeds(bound, net, Tuning::SMALLEST_SHARES_GAP);
-            let least =
-                |share: f64| least(if is_far { Tuning::GRID_SHARES[Tuning::GRID_SHARES.len() - 1] } else { share });
-            let flows = plan.flows(problem, potentials, Tuning::PATH_QUOTES, &least);
-            self.offer(best, &flows.unwrap_or_default());
-        }
-    }
-
-    /// Tries simple plans among the tokens that the first split of a pair ended with: as they are, and with the pools that
-    /// they use balanced. Over the whole of a large market they take longer, and seldom find more.
-    pub(super) fn offer_simple_among(&self, bound: f64, plans: &[SimplePlan], best: &mut Option<Candidate>) {
-        let Some((tokens, start)) = self.searched_prices() else { return };
-        let active = ActiveTokens::only(self.prepared, tokens, self.problem.token_count);
-        let problem = Problem { active: Some(Arc::new(active)), recorder: None, ..self.problem.clone() };
-        // Computes worths for these tokens: column generation adds tokens that are not active for other searches, and have
-        // no worth there.
-        let potentials = Potentials::new(&problem, 1.0);
-        let mut search = self.search(&self.problem, &self.potentials, &[], &start, bound);
-        let guesses = search.guesses();
-        for plan in plans {
-            let flows = plan.flows(&problem, &potentials, usize::MAX, &|_| f64::NEG_INFINITY).unwrap_or_default();
-            self.offer(best, &flows);
-            let pools: Vec<u32> = flows.iter().map(|flow| flow.pair).collect();
-            if let Some(fixed) = search.fixed(&pools, &guesses, Tuning::BALANCED_SHARE * bound) {
-                self.offer(best, &fixed.flows);
-            }
-        }
     }
 
     /// Returns whether a pool's profit, at prices settled without it, is more than a negligible share of its gas.

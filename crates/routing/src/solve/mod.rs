@@ -13,6 +13,7 @@ mod held;
 mod layered;
 mod offer;
 mod save_gas;
+mod simple_plans;
 mod simpler;
 mod split;
 
@@ -22,7 +23,6 @@ use std::sync::Arc;
 use braid_primitives::U256;
 
 use self::layered::LayeredTask;
-use crate::candidates::simple::SimplePlan;
 use crate::candidates::walk;
 use crate::exact::candidate::Candidate;
 use crate::exact::valuation;
@@ -339,44 +339,6 @@ impl<'a> Solver<'a> {
             self.offer_simple_plans(bound, 0.0, best);
             self.simplify(best);
         }
-    }
-
-    /// Tries the plans of simpler routers, so that the answer is not worse than theirs, if the bound is above the route by
-    /// more than a share. That a route has all the steps that it may have is no reason to leave them out: they may have as
-    /// many. They run over the pools that a better route can use. In a large market these are often too many: there plans
-    /// run among the tokens of the first split, and over the whole market only if the bound is far off.
-    fn offer_simple_plans(&self, bound: f64, share: f64, best: &mut Option<Candidate>) {
-        let is_above = |best: &Option<Candidate>, gap: f64| exceeds(bound, net_of(best.as_ref()), gap);
-        if !is_large(self.prepared) {
-            if is_above(best, share) && !self.offer_simple_over_useful(bound, share, best) {
-                self.offer_simple(bound, share, &SimplePlan::ALL, best);
-            }
-            return;
-        }
-        let is_largest = self.prepared.pair_count() > Tuning::WHOLE_PLANS_MOST_PAIRS;
-        if is_above(best, if is_largest { Tuning::LOST_GAP } else { Tuning::WHOLE_PLANS_GAP }) {
-            self.offer_simple(bound, share, &SimplePlan::ALL, best);
-        }
-        let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
-        if is_above(best, grid) {
-            self.offer_simple_among(bound, &[SimplePlan::Grid], best);
-        }
-        if is_above(best, chunks) {
-            self.offer_simple_among(bound, &[SimplePlan::Chunks, SimplePlan::FineChunks], best);
-        }
-    }
-
-    /// Returns the least value that a share of a pair's amount must bring along one path, if a split with that path is
-    /// to be better than `net`. At the prices of the least dual, all other shares together are worth no more than the
-    /// dual without this share. The gas of a longest path is allowed in addition, because a path that fails at one
-    /// share by its gas may do at a larger one.
-    fn least_of_share(&self, net: f64) -> impl Fn(f64) -> f64 {
-        #[allow(clippy::cast_precision_loss, reason = "a handful of pools")]
-        let gas = self.problem.hops as f64 * Tuning::SWAP_GAS_UNITS * self.problem.gas_price;
-        let (source, amount) = (self.problem.source, self.problem.amount);
-        let tightest = self.tightest.borrow();
-        let known = tightest.as_ref().map(|known| (known.dual, known.price[source]));
-        move |share| known.map_or(f64::NEG_INFINITY, |(dual, price_in)| price_in * amount * share - (dual - net) - gas)
     }
 
     /// Computes the value of the inputs at marginal rates.
