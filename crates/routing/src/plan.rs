@@ -46,16 +46,6 @@ pub(crate) fn replay(prepared: &Prepared, request: &Request, flows: &[Flow], kep
     run.finish()
 }
 
-/// Returns the most pools of a flow whose route stays within the allowed steps. One step is reserved for a conversion
-/// if ether may be needed besides wrapped ether.
-pub(crate) fn most_pools(prepared: &Prepared, request: &Request) -> usize {
-    let mut ends =
-        request.inputs.iter().map(|(token, _)| *token).chain(request.outputs.iter().map(|(token, _)| *token));
-    let of_ether = prepared.market().pools_of(Tokens::ETHER);
-    let converts = ends.any(|token| token == Tokens::ETHER) || of_ether.len() > 1;
-    usize::from(request.max_steps).saturating_sub(usize::from(converts)).max(1)
-}
-
 /// Returns the flow that a route runs.
 pub(crate) fn flows_of(prepared: &Prepared, route: &Route) -> Vec<Flow> {
     let flow = |step: &Step| {

@@ -15,8 +15,6 @@ use crate::tuning::Tuning;
 pub(crate) struct Cut {
     /// Equal parts.
     pub(crate) chunks: u16,
-    /// Most pools.
-    pub(crate) pools: usize,
     /// Most paths that add a pool.
     pub(crate) paths: usize,
     /// Most pools priced for one part.
@@ -130,7 +128,8 @@ impl Split<'_, '_> {
     fn with(&self, path: &Path) -> Option<Support> {
         let support = self.support.with(&path.flows, self.problem.hops)?;
         let added = self.added + usize::from(support.len() > self.support.len());
-        (support.len() <= self.cut.pools && added <= self.cut.paths).then_some(support)
+        let fits = self.problem.fits(support.flows(), self.problem.max_steps);
+        (fits && added <= self.cut.paths).then_some(support)
     }
 }
 
@@ -169,7 +168,7 @@ mod tests {
         let market = prepared(&straight.chain(around).collect::<Vec<_>>());
         let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
         let potentials = Potentials::new(&problem, 1.0);
-        let cut = Cut { chunks: 50, pools: usize::MAX, paths: usize::MAX, quotes: usize::MAX };
+        let cut = Cut { chunks: 50, paths: usize::MAX, quotes: usize::MAX };
         let (flows, expected) = (chunked(&problem, &potentials, cut), searched_each_time(&problem, &potentials, 50));
         assert!(expected.len() > 8, "{}", expected.len());
         for flow in &flows {
@@ -185,7 +184,7 @@ mod tests {
         let market = prepared(&pools);
         let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
         let potentials = Potentials::new(&problem, 1.0);
-        let flows = chunked(&problem, &potentials, Cut { chunks: 20, pools: 40, paths: 4, quotes: 1_000 });
+        let flows = chunked(&problem, &potentials, Cut { chunks: 20, paths: 4, quotes: 1_000 });
         assert_eq!(flows.len(), 4);
         assert!((flows.iter().map(|flow| flow.amount_in).sum::<f64>() / 60e18 - 1.0).abs() < 1e-9);
     }

@@ -46,13 +46,11 @@ impl SimplePlan {
             Self::Chunks => Some(chunked(
                 problem,
                 potentials,
-                Cut { chunks: Tuning::SIMPLE_CHUNKS, pools: usize::MAX, paths: Tuning::SIMPLE_CHUNK_PATHS, quotes },
+                Cut { chunks: Tuning::SIMPLE_CHUNKS, paths: Tuning::SIMPLE_CHUNK_PATHS, quotes },
             )),
-            Self::FineChunks => Some(chunked(
-                problem,
-                potentials,
-                Cut { chunks: Tuning::FINE_CHUNKS, pools: usize::MAX, paths: usize::MAX, quotes },
-            )),
+            Self::FineChunks => {
+                Some(chunked(problem, potentials, Cut { chunks: Tuning::FINE_CHUNKS, paths: usize::MAX, quotes }))
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One request over one prepared market, in floating point: the form in which all stages before the exact route see it.
 
+mod ether;
 pub(crate) mod potentials;
 pub(crate) mod reachable;
 pub(crate) mod support;
@@ -16,6 +17,7 @@ use crate::witness::Recorder;
 use crate::{Prepared, Request, SolveError};
 
 pub(crate) use crate::prepare::NOWHERE;
+use ether::{EtherForms, ether_of};
 
 /// The supplies and demands of a request, by node.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +72,10 @@ pub(crate) struct Problem<'a> {
     pub(crate) gas_spread: GasSpread,
     /// Most pools of a path.
     pub(crate) hops: usize,
+    /// Most steps of a route.
+    pub(crate) max_steps: usize,
+    /// The forms of ether among the inputs and outputs.
+    pub(crate) ether_forms: EtherForms,
     /// One more than the highest number of a token that a search can meet: inner tokens, the ends, and what an outer end
     /// shares pools with. The number of entries of what a search keeps for every token; a market may have ten times as
     /// many tokens.
@@ -137,6 +143,8 @@ impl<'a> Problem<'a> {
             gas_spread: GasSpread::Whole,
             // Allows no more pools on a path than a route has steps.
             hops: usize::from(request.max_hops).min(usize::from(request.max_steps).max(1)),
+            max_steps: usize::from(request.max_steps),
+            ether_forms: EtherForms::of_request(request),
             token_count: graph.inner_count().max(highest + 1),
             has_outer_end: ends.iter().any(|end| is_outer(&end)),
             closed: closed_pairs(prepared, request),
@@ -246,6 +254,17 @@ impl<'a> Problem<'a> {
     /// Computes the output of a flow, in floating point; zero if its pool pays nothing.
     pub(crate) fn paid(&self, flow: &Flow) -> f64 {
         self.direction(flow.pair, flow.side).map_or(0.0, |(_, direction)| direction.quote(flow.amount_in).0)
+    }
+
+    /// Returns whether the route of a flow has no more than `most` steps: one for each pool, and one for a conversion.
+    pub(crate) fn fits(&self, flows: &[Flow], most: usize) -> bool {
+        flows.len() < most || (flows.len() == most && !self.converts(flows))
+    }
+
+    /// Returns whether the route of a flow may have to wrap or unwrap ether: if it meets both forms of it.
+    pub(crate) fn converts(&self, flows: &[Flow]) -> bool {
+        let ether_of = |flow: &Flow| ether_of(self.prepared, flow.pair, flow.side, [flow.from, flow.to]);
+        flows.iter().filter_map(ether_of).fold(self.ether_forms, EtherForms::with).are_both()
     }
 
     /// Computes the supremum over trades of at most `cap` of what a unit of the token that an arrow leads to brings, net

@@ -28,8 +28,8 @@ pub(crate) struct FlowSearch<'a, 'p> {
     pub(crate) scale: f64,
     /// Value that no flow exceeds; infinite if no bound is known.
     pub(crate) ceiling: f64,
-    /// Most pools of a flow.
-    pub(crate) max_pools: usize,
+    /// Most steps of a flow's route.
+    pub(crate) max_steps: usize,
     pub(crate) newton: Newton,
     /// Working memory: one entry per token, all `u32::MAX`.
     pub(crate) local: Vec<u32>,
@@ -79,6 +79,11 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
         pools.filter(|pair| self.problem.is_open(*pair)).collect()
     }
 
+    /// Returns whether the route of a flow has no more steps than allowed.
+    pub(crate) fn fits(&self, flows: &[Flow]) -> bool {
+        self.problem.fits(flows, self.max_steps)
+    }
+
     /// Minimises by Newton's method with falling smoothing.
     pub(crate) fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], first: bool) {
         let (scale, gas) = (self.scale, Tuning::SWAP_GAS_UNITS * self.problem.gas_price);
@@ -114,8 +119,8 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
         let mut gains: Vec<f64> = sub.members.iter().map(gain).filter(|gain| *gain > 0.0).collect();
         gains.sort_by(|a, b| b.total_cmp(a));
         // Starts from the profit of the first pool too many: without the weaker pools the others earn more.
-        let mut surcharge = *gains.get(self.max_pools)?;
-        let least = gains.get(Tuning::SURCHARGED_PER_ALLOWED_POOL * self.max_pools).copied().unwrap_or(0.0);
+        let mut surcharge = *gains.get(self.max_steps)?;
+        let least = gains.get(Tuning::SURCHARGED_PER_ALLOWED_POOL * self.max_steps).copied().unwrap_or(0.0);
         let contends = |member: &&Member<'p>| member.gain_within(sub, relaxed) >= Some(least);
         let pools: Vec<u32> = sub.members.iter().filter(contends).map(|member| member.pair).collect();
         let few = Subproblem::new(self.problem, &pools, Some(&self.potentials.cap), &mut self.local);
@@ -142,13 +147,13 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
                 member.gain_within(&dear, &prices).is_some_and(|gain| gain > -Tuning::SURCHARGE_PAYS_SHARE * member.gas)
             };
             let active = dear.members.iter().filter(pays).count();
-            if active > self.max_pools {
+            if active > self.max_steps {
                 low = surcharge;
                 surcharge = if high.is_finite() { (low * high).sqrt() } else { Tuning::SURCHARGE_GROWTH * low };
             } else {
                 found = Some((dear, prices.clone()));
                 high = surcharge;
-                if active * 10 >= self.max_pools * Tuning::SURCHARGE_FULL_TENTHS || low <= 0.0 {
+                if active * 10 >= self.max_steps * Tuning::SURCHARGE_FULL_TENTHS || low <= 0.0 {
                     break;
                 }
                 surcharge = (low * high).sqrt();

@@ -100,7 +100,7 @@ impl<'p> Rounding<'_, 'p> {
 
     /// Keeps a balanced flow as a runner-up.
     fn note(&mut self, search: &FlowSearch<'_, 'p>, found: Option<&Fixed<'p>>) {
-        if let Some(found) = found.filter(|found| found.flows.len() <= search.max_pools) {
+        if let Some(found) = found.filter(|found| search.fits(&found.flows)) {
             self.runners_up.push((found.net, found.flows.clone()));
         }
     }
@@ -122,7 +122,7 @@ impl<'p> Rounding<'_, 'p> {
 
     /// Keeps only the pools that earn most, until there are no more than allowed.
     fn limit(&mut self, search: &mut FlowSearch<'_, 'p>, mut best: Fixed<'p>) -> Fixed<'p> {
-        while best.flows.len() > search.max_pools {
+        while !search.fits(&best.flows) {
             let mut ranked: Vec<(f64, u32)> = best
                 .sub
                 .members
@@ -130,8 +130,9 @@ impl<'p> Rounding<'_, 'p> {
                 .map(|member| (member.earned(&best.sub, &best.prices).map_or(0.0, |e| e.1), member.pair))
                 .collect();
             ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            let excess = ranked.len() - search.max_pools;
-            ranked.truncate(ranked.len() - excess.div_ceil(2));
+            let steps = ranked.len() + usize::from(search.problem.converts(&best.flows));
+            let excess = steps.saturating_sub(search.max_steps).max(1);
+            ranked.truncate(ranked.len().saturating_sub(excess.div_ceil(2)));
             let pools: Vec<u32> = ranked.iter().map(|(_, pair)| *pair).collect();
             let start = |token: u32| best.price(token).unwrap_or(1.0);
             match search.fixed(&pools, &start, Tuning::BALANCED_SHARE * search.scale) {
@@ -146,7 +147,7 @@ impl<'p> Rounding<'_, 'p> {
     fn improve(&mut self, search: &mut FlowSearch<'_, 'p>, best: &Fixed<'p>) -> Option<Fixed<'p>> {
         let prices = self.prices_around(best);
         let used: Vec<u32> = best.sub.members.iter().map(|member| member.pair).collect();
-        let full = used.len() >= search.max_pools;
+        let full = !search.problem.fits(&best.flows, search.max_steps.saturating_sub(1));
         let mut sorted = used.clone();
         sorted.sort_unstable();
         let gain = |member: &Member<'p>| (member.gain(&prices), sorted.binary_search(&member.pair).is_err());
@@ -191,7 +192,7 @@ impl<'p> Rounding<'_, 'p> {
             self.note(search, found.as_ref());
             if let Some(found) = found
                 && found.net > best.net + Tuning::SET_BETTER_SHARE * search.scale
-                && found.flows.len() <= search.max_pools
+                && search.fits(&found.flows)
             {
                 return Some(found);
             }

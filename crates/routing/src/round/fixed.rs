@@ -281,7 +281,7 @@ mod tests {
             start: &[],
             scale: bound,
             ceiling: bound,
-            max_pools: 40,
+            max_steps: 40,
             newton: Newton::default(),
             local: vec![u32::MAX; problem.token_count],
         }

@@ -11,7 +11,6 @@ use crate::candidates::plans::{self, Plan};
 use crate::candidates::{chunks, walk};
 use crate::exact::candidate::{Candidate, completed};
 use crate::path::{Path, PathLimits, best_paths, smallest_paths, whole_paths};
-use crate::plan;
 use crate::prepare::index32;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
@@ -137,8 +136,7 @@ impl Solver<'_> {
     pub(super) fn offer_parts(&self, best: &mut Option<Candidate>) -> bool {
         let before = net_of(best.as_ref());
         if self.problem.is_pair() {
-            let pools = plan::most_pools(self.prepared, self.request);
-            let cut = chunks::Cut { chunks: Tuning::CHUNKS, pools, paths: usize::MAX, quotes: Tuning::CHUNK_QUOTES };
+            let cut = chunks::Cut { chunks: Tuning::CHUNKS, paths: usize::MAX, quotes: Tuning::CHUNK_QUOTES };
             self.offer(best, &chunks::chunked(&self.problem, &self.potentials, cut));
         } else {
             let plans = plans::plans(&self.problem, &self.potentials, Tuning::PLAN_PARTS, best.is_some());

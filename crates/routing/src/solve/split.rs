@@ -6,7 +6,6 @@ use crate::bound::counting::{self, Limits};
 use crate::bound::dual_prices::DualPrices;
 use crate::bound::{evaluate, passing};
 use crate::exact::candidate::Candidate;
-use crate::plan;
 use crate::prepare::active::is_large;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
@@ -94,16 +93,16 @@ impl<'a> Solver<'a> {
             start,
             scale: value.max(problem.gas_price),
             ceiling: f64::INFINITY,
-            max_pools: self.most_pools(),
+            max_steps: self.most_steps(),
             newton: Newton::default(),
             local: vec![u32::MAX; start.len()],
         }
     }
 
-    /// Returns the most pools of a flow. Some are reserved for inputs that a flow leaves unspent.
-    fn most_pools(&self) -> usize {
+    /// Returns the most steps of a flow's route. Some are reserved for inputs that a flow leaves unspent.
+    fn most_steps(&self) -> usize {
         let spare = if self.problem.is_pair() { 0 } else { self.problem.terms.supplies.len() };
-        plan::most_pools(self.prepared, self.request).saturating_sub(spare).max(1)
+        self.problem.max_steps.saturating_sub(spare).max(1)
     }
 
     /// Computes what tokens can hold and be worth over fewer pools; for several ends returns the values over all open
@@ -249,7 +248,7 @@ impl<'a> Solver<'a> {
             _ if do_prices_disagree && !large => bound = layered(bound),
             Some(mut relaxed) if !do_prices_disagree => {
                 let search = self.search(problem, &potentials, &is_reachable, &start, self.scale(bound));
-                bound = FlowSearch { max_pools: 0, newton, ..search }.branch(&mut relaxed, known, bound);
+                bound = FlowSearch { max_steps: 0, newton, ..search }.branch(&mut relaxed, known, bound);
             }
             _ => {}
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, TokenId, U256};
 use braid_protocols::{Pool, PoolState, Product, uniswap_v2};
-use braid_routing::{Prepared, Solution, solve};
+use braid_routing::{Prepared, Request, Solution, solve};
 
 use crate::common::{block, request, token, tokens, wrapper};
 
@@ -24,11 +24,16 @@ fn pool(at: u8, a: TokenId, b: TokenId, depth: u64) -> Pool {
 }
 
 fn sell(pools: Vec<Pool>, from: TokenId, to: TokenId, amount: u64) -> Solution {
+    sell_within(40, pools, from, to, amount)
+}
+
+fn sell_within(max_steps: u16, pools: Vec<Pool>, from: TokenId, to: TokenId, amount: u64) -> Solution {
     let tokens = tokens(4);
     let pools: Vec<Pool> = std::iter::once(wrapper()).chain(pools).collect();
     let market = Market::empty(block(), Arc::clone(&tokens)).next(block(), tokens, pools).unwrap();
     let amount = U256::from(amount) * U256::from(10).pow(U256::from(18));
-    solve(&Prepared::new(Arc::new(market)), &request(from, amount, to, 1_000_000_000)).unwrap()
+    let request = Request { max_steps, ..request(from, amount, to, 1_000_000_000) };
+    solve(&Prepared::new(Arc::new(market)), &request).unwrap()
 }
 
 /// Returns the input token of each conversion in a solution.
@@ -76,4 +81,22 @@ fn ether_is_not_converted_where_nothing_wants_its_other_form() {
     }
     assert_eq!(conversions(&sell(pools.clone(), token(1), Tokens::WETH, 100)), [Tokens::ETHER]);
     assert_eq!(conversions(&sell(pools, Tokens::WETH, token(2), 100)), [Tokens::WETH]);
+}
+
+#[test]
+fn a_step_is_kept_for_a_conversion_only_if_the_route_converts() {
+    let pools = vec![
+        pool(1, token(1), token(2), 5_000),
+        pool(2, token(1), token(2), 5_000),
+        pool(3, Tokens::ETHER, token(2), 5_000),
+        pool(4, Tokens::WETH, token(2), 5_000),
+        pool(5, Tokens::ETHER, token(3), 5_000),
+    ];
+    let steps = |max_steps, from, to| sell_within(max_steps, pools.clone(), from, to, 500).route.steps.len();
+    // No ether on the way: both pools are taken, though pools of both forms of ether exist.
+    assert_eq!(steps(2, token(1), token(2)), 2);
+    // Two pools and a conversion, or one pool of the form that is sold.
+    for form in [Tokens::ETHER, Tokens::WETH] {
+        assert_eq!([1, 2, 3].map(|most| steps(most, form, token(2))), [1, 1, 3]);
+    }
 }
