@@ -219,7 +219,7 @@ fn at_most(error: &SwapError) -> Option<f64> {
 }
 
 /// Sorts tokens such that flows only lead forwards; by number where several orders are possible.
-fn topological_order(prepared: &Prepared, request: &Request, flows: &[Flow]) -> Result<Vec<u32>, PlanError> {
+pub(crate) fn topological_order(prepared: &Prepared, request: &Request, flows: &[Flow]) -> Result<Vec<u32>, PlanError> {
     let mut tokens: Vec<u32> = request.inputs.iter().map(|(token, _)| index32(prepared.node(*token))).collect();
     tokens.extend(flows.iter().flat_map(|flow| [flow.from, flow.to]));
     tokens.sort_unstable();

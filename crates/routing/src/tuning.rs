@@ -494,6 +494,22 @@ impl Tuning {
     /// one of these by 59%, 6 halvings 33 of them by up to 5%.
     pub(crate) const NEAR_GAS_SHARES: [f64; 5] = [1e-3, 1e-2, 1e-1, 1.0, 10.0];
     pub(crate) const NEAR_GAS_HALVINGS: usize = 6;
+    /// Numbers of allowed steps with which a pair is searched again if the bound says nothing.
+    pub(crate) const FEWER_STEPS: [u16; 4] = [16, 8, 4, 3];
+    /// Routes that use too much gas whose pools are stopped earlier: so many of the best ones, and of those with the fewest
+    /// steps, that use no more than a multiple of what is allowed.
+    pub(crate) const TRIMMED_ROUTES: usize = 6;
+    pub(crate) const TRIM_MOST_TIMES: u64 = 5;
+    /// Most exact runs of one such route, and the share of the gas by which less is planned each time beside what the run
+    /// before used too much.
+    pub(crate) const TRIM_RUNS: usize = 4;
+    pub(crate) const TRIM_FURTHER: f64 = 0.995;
+    /// Most stops that are tried for one run, and the shares of a pool's ticks that one stop leaves out.
+    pub(crate) const TRIM_TRIALS: usize = 3_000;
+    pub(crate) const TRIM_SHARES: [f64; 5] = [0.0, 0.1, 0.3, 0.6, 1.0];
+    /// Most passes through a flow until no token gets more than its pools take, and the share of it that may be left.
+    pub(crate) const TRIM_PASSES: usize = 12;
+    pub(crate) const TRIM_LEFT_SHARE: f64 = 1e-9;
     /// Gap above which pools are stopped short of the last tick that they cross, the least share of its amount that a
     /// pool then keeps, and how many pools are tried. No record.
     pub(crate) const TICK_GAP: f64 = 1e-6;

@@ -20,12 +20,15 @@ pub(super) fn pair_curve(state: &State, costs: &Costs) -> PairCurve {
 /// A point where a swap pays extra gas: the tick, its gas, the change of liquidity, and its price if it is stored.
 struct Stop {
     tick: i32,
+    /// Gas apart from that of word edges, and the number of edges charged here.
     gas_units: u64,
+    word_edges: u64,
     net: i128,
     sqrt_price_x96: Option<U256>,
 }
 
-/// Number of bitmap word edges that the curve charges gas for; later ones count as free.
+/// Number of bitmap word edges that the curve charges gas for one by one. Later ones are charged together, half as many
+/// again each time, where the last of them is: a swap through a range without ticks passes thousands.
 const WORD_EDGES: i32 = 6;
 /// Ticks in a bitmap word.
 const WORD: i32 = 256;
@@ -37,31 +40,46 @@ fn stops(state: &State, costs: &Costs, falling: bool) -> Vec<Stop> {
     let at_tick = |tick: &Tick| Stop {
         tick: tick.index,
         gas_units: costs.tick_gas_units,
+        word_edges: 0,
         net: tick.liquidity_net,
         sqrt_price_x96: Some(tick.sqrt_price_x96),
     };
     let mut stops: Vec<Stop> =
         if falling { below.iter().rev().map(at_tick).collect() } else { above.iter().map(at_tick).collect() };
-    let bare = |tick: i32, gas_units: u64| Stop { tick, gas_units, net: 0, sqrt_price_x96: None };
+    let bare =
+        |tick: i32, gas_units: u64, word_edges: u64| Stop { tick, gas_units, word_edges, net: 0, sqrt_price_x96: None };
     // leaving the current tick writes an oracle observation
     let moved = if falling { state.tick } else { state.tick.saturating_add(1) };
-    stops.push(bare(moved, costs.tick_moved_gas_units));
-    let word_edge = costs.word_gas_units;
+    stops.push(bare(moved, costs.tick_moved_gas_units, 0));
     let spacing = state.tick_spacing.max(1);
     let compressed = state.tick.div_euclid(spacing);
     let word = (if falling { compressed } else { compressed + 1 }).div_euclid(WORD);
-    for k in 0..WORD_EDGES {
-        let edge = if falling { (word - k) * WORD } else { (word + k) * WORD + WORD - 1 };
-        stops.push(bare(edge.saturating_mul(spacing), word_edge));
-    }
     let last = if falling { below.first() } else { above.last() };
     let last = last.map_or(state.tick, |tick| tick.index);
-    stops.retain(|stop| if falling { stop.tick >= last } else { stop.tick <= last });
-    // drop a word edge that is also an initialised tick
+    let is_within = |tick: i32| if falling { tick >= last } else { tick <= last };
+    let (mut passed, mut together) = (0, 1);
+    loop {
+        let k = passed + together - 1;
+        let edge = if falling { (word - k) * WORD } else { (word + k) * WORD + WORD - 1 };
+        let edge = edge.saturating_mul(spacing);
+        if !is_within(edge) {
+            break;
+        }
+        stops.push(bare(edge, 0, u64::from(together.unsigned_abs())));
+        passed += together;
+        together = if passed < WORD_EDGES { 1 } else { passed / 2 };
+    }
+    stops.retain(|stop| is_within(stop.tick));
+    // do not charge a word edge that is also an initialised tick
     stops.sort_by_key(|stop| (if falling { -stop.tick } else { stop.tick }, stop.sqrt_price_x96.is_none()));
     stops.dedup_by(|later, first| {
-        later.tick == first.tick && later.gas_units == word_edge && first.sqrt_price_x96.is_some()
+        let is_tick = later.tick == first.tick && later.word_edges > 0 && first.sqrt_price_x96.is_some();
+        later.word_edges -= u64::from(is_tick);
+        is_tick && later.word_edges == 0
     });
+    for stop in &mut stops {
+        stop.gas_units += stop.word_edges * costs.word_gas_units;
+    }
     stops
 }
 

@@ -170,11 +170,11 @@ impl Run<'_, '_> {
         best.ok_or(refused)
     }
 
-    /// Returns what a flow's pool takes by its curve, if that is less than it was offered. Errors do not always say how
-    /// much a pool takes, and state some limits in the token that it pays.
+    /// Returns what a flow's pool takes by its curve, if that is less than it was offered, or hardly more: curves are rounded.
+    /// Errors do not always say how much a pool takes, and state some limits in the token that it pays.
     fn capacity(&self, flow: &Flow, offered: f64) -> Option<f64> {
         let (_, direction) = self.problem.direction(flow.pair, flow.side)?;
-        Some(direction.capacity_in()).filter(|capacity| *capacity < offered)
+        Some(direction.capacity_in()).filter(|capacity| *capacity * Tuning::OFFERED_AGAIN_SHARE < offered)
     }
 
     /// Computes a route's values, and for each requested node the share of the value that it got, with the share that
@@ -233,5 +233,25 @@ mod tests {
         let paid = f64::from(found.route.amounts_out[0]) / 1e18;
         assert!((996.0..998.0).contains(&paid), "{paid} of 1,000 units less the fee");
         assert_eq!(found.route.steps.len(), 3);
+    }
+
+    #[test]
+    fn what_a_full_pool_does_not_take_is_sold_where_it_pays_least() {
+        // The last pool takes 1,000 units. The deep pool pays 2,500 for nearly everything, at half the rate of the thin
+        // pool, whose rate is only good because it gets next to nothing; it never pays more than one unit.
+        let nearly_full = (1_u128 << 112) - 1 - 1_000 * UNIT;
+        let pools = [((1, 2), [5_000 * UNIT; 2]), ((1, 2), [UNIT; 2]), ((2, 0), [nearly_full; 2])];
+        let market = prepared(&pools);
+        let amount = U256::from(5_000 * UNIT);
+        let problem = problem(&market, token(1), amount, token(0));
+        let node = |at: u32| index32(market.node(token(at)));
+        let flow = |pair: u32, from: u32, to: u32, units: f64| {
+            let side = u8::from(market.graph().ends(pair)[0] != node(from));
+            Flow { pair, side, from: node(from), to: node(to), amount_in: units * 1e18 }
+        };
+        let flows = [flow(1, 1, 2, 4_999.999), flow(2, 1, 2, 0.001), flow(3, 2, 0, 1_000.0)];
+        let found = best_run(&problem, &request(&market, token(1), amount, token(0)), &flows, None).unwrap();
+        let paid = f64::from(found.route.amounts_out[0]) / 1e18;
+        assert!((996.0..998.0).contains(&paid), "{paid} of 1,000 units less the fee");
     }
 }

@@ -3,4 +3,5 @@
 pub(crate) mod candidate;
 pub(crate) mod repair;
 pub(crate) mod shares;
+pub(crate) mod trim;
 pub(crate) mod valuation;

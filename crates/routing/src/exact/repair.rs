@@ -91,8 +91,8 @@ fn remove(problem: &Problem<'_>, flows: &mut Vec<Flow>, flow: Flow, pools: usize
 }
 
 /// Reduces the flows from one token to another so that together they pay a share of their present output. Returns their
-/// total input before and after. With `keeps`, the flow with the worst rate takes all that the others no longer take,
-/// if there are others.
+/// total input before and after. With `keeps`, one of several flows takes all that the others no longer take, if it pays
+/// little enough for that: the one that would pay least for everything.
 fn pay_less(
     problem: &Problem<'_>,
     flows: &mut [Flow],
@@ -101,36 +101,44 @@ fn pay_less(
     share: f64,
     keeps: bool,
 ) -> Option<(f64, f64)> {
-    let mut group: Vec<(f64, &mut Flow)> = Vec::new();
+    let mut group: Vec<(&Direction, &mut Flow)> = Vec::new();
     for flow in flows.iter_mut().filter(|flow| flow.from == from && flow.to == to) {
-        let (_, direction) = problem.direction(flow.pair, flow.side)?;
-        group.push((direction.quote(flow.amount_in).0, flow));
+        group.push((problem.direction(flow.pair, flow.side)?.1, flow));
     }
-    group.sort_by(|a, b| (a.0 / a.1.amount_in).total_cmp(&(b.0 / b.1.amount_in)));
     let before: f64 = group.iter().map(|(_, flow)| flow.amount_in).sum();
-    let paid: f64 = group.iter().map(|(paid, _)| paid).sum();
-    let least_paid = group.first().map_or(0.0, |(paid, _)| *paid);
-    let last = usize::from(keeps && group.len() > 1 && least_paid < share * paid);
-    let share = if last > 0 { (share * paid - least_paid) / (paid - least_paid) } else { share };
-    for (_, flow) in &mut group[last..] {
-        let (_, direction) = problem.direction(flow.pair, flow.side)?;
+    let wanted = share * group.iter().map(|(direction, flow)| direction.quote(flow.amount_in).0).sum::<f64>();
+    let for_all = |(direction, _): &(&Direction, &mut Flow)| direction.quote(before).0;
+    let least = (0..group.len()).min_by(|a, b| for_all(&group[*a]).total_cmp(&for_all(&group[*b])));
+    if let Some(keeper) = least.filter(|at| keeps && group.len() > 1 && for_all(&group[*at]) < wanted) {
+        group.swap(0, keeper);
+        let others: f64 = group[1..].iter().map(|(_, flow)| flow.amount_in).sum();
+        let paid = |kept: f64| {
+            let others_paid = group[1..].iter().map(|(direction, flow)| direction.quote(flow.amount_in * kept).0);
+            others_paid.sum::<f64>() + group[0].0.quote(before - others * kept).0
+        };
+        let kept = last_within(1.0, |kept| paid(kept) <= wanted);
+        group[0].1.amount_in = before - others * kept;
+        group[1..].iter_mut().for_each(|(_, flow)| flow.amount_in *= kept);
+        return Some((before, before));
+    }
+    for (direction, flow) in &mut group {
         flow.amount_in = amount_for(direction, flow.amount_in, share);
     }
-    let mut after: f64 = group.iter().map(|(_, flow)| flow.amount_in).sum();
-    if last > 0 {
-        group[0].1.amount_in += before - after;
-        after = before;
-    }
-    Some((before, after))
+    Some((before, group.iter().map(|(_, flow)| flow.amount_in).sum()))
 }
 
 /// Computes the input for which a pool pays a share of its output for another, approached from below.
-fn amount_for(direction: &Direction, amount_in: f64, share: f64) -> f64 {
+pub(crate) fn amount_for(direction: &Direction, amount_in: f64, share: f64) -> f64 {
     let wanted = direction.quote(amount_in).0 * share;
-    let (mut low, mut high) = (0.0, amount_in);
+    last_within(amount_in, |amount_in| direction.quote(amount_in).0 <= wanted)
+}
+
+/// Returns about the last number from zero to `most` at which a condition holds that holds at zero and not at `most`.
+fn last_within(most: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, most);
     for _ in 0..Tuning::HALVINGS {
         let middle = 0.5 * (low + high);
-        if direction.quote(middle).0 <= wanted { low = middle } else { high = middle }
+        if holds(middle) { low = middle } else { high = middle }
     }
     low
 }

@@ -111,6 +111,8 @@ struct Solver<'a> {
     is_below_gas: bool,
     /// Whether a route was rejected because it uses more gas than a transaction may.
     exceeded_gas: Cell<bool>,
+    /// These routes.
+    over_gas: RefCell<Vec<Candidate>>,
     /// Whether a route stayed within that.
     fitted_gas: Cell<bool>,
     /// The least dual of a pair over all open pools: it limits what one path may pay for a share.
@@ -162,6 +164,7 @@ impl<'a> Solver<'a> {
             potentials,
             is_below_gas: false,
             exceeded_gas: Cell::new(false),
+            over_gas: RefCell::default(),
             fitted_gas: Cell::new(false),
             tightest: RefCell::default(),
             searched: RefCell::default(),
@@ -170,6 +173,18 @@ impl<'a> Solver<'a> {
 
     /// Runs all stages.
     fn solve(mut self) -> Result<Solution, SolveError> {
+        let (bound, mut best) = self.searched_best()?;
+        if self.problem.is_pair() && best.is_some() && self.is_lost(bound, best.as_ref()) {
+            self.offer_fewer_steps(&mut best);
+        }
+        self.simplify_all(bound, &mut best);
+        let Some(found) = best else { return Err(self.why_nothing()) };
+        let certificate = self.certificate(bound, &found);
+        Ok(Solution { route: found.route, certificate, pools_visited: self.visited() })
+    }
+
+    /// Runs the stages that search. Returns a bound on every route, and the best route.
+    fn searched_best(&mut self) -> Result<(f64, Option<Candidate>), SolveError> {
         let mut best: Option<Candidate> = None;
         self.first(true, &mut best)?;
         let (mut bound, task) = self.split_all(&mut best);
@@ -181,10 +196,21 @@ impl<'a> Solver<'a> {
         if self.exceeded_gas.get() && exceeds(bound, net_of(best.as_ref()), Tuning::REFINED_GAP) {
             best = self.save_gas(bound, best);
         }
-        self.simplify_all(bound, &mut best);
-        let Some(found) = best else { return Err(self.why_nothing()) };
-        let certificate = self.certificate(bound, &found);
-        Ok(Solution { route: found.route, certificate, pools_visited: self.visited() })
+        Ok((bound, best))
+    }
+
+    /// Searches again with fewer steps allowed, for an amount beyond the market's liquidity: searches there depend on chance,
+    /// and more steps must not pay less.
+    fn offer_fewer_steps(&self, best: &mut Option<Candidate>) {
+        for max_steps in Tuning::FEWER_STEPS.into_iter().filter(|steps| *steps < self.request.max_steps) {
+            let request = Request { max_steps, ..self.request.clone() };
+            let most = usize::from(max_steps);
+            let hops = self.problem.hops.min(most);
+            let problem = Problem { max_steps: most, hops, recorder: None, ..self.problem.clone() };
+            if let Ok((_, found)) = Solver::new(self.prepared, &request, problem).searched_best() {
+                *best = better_of(best.take(), found);
+            }
+        }
     }
 
     /// Splits over all open pools. Returns a bound on every route over them, and what may narrow it further.
@@ -215,7 +241,7 @@ impl<'a> Solver<'a> {
         let (net, copy, mut tried) = (net_of(best.as_ref()), self.for_another_thread(), best.clone());
         let others = move || {
             copy.try_others(bound, &mut tried);
-            (tried, copy.exceeded_gas.get())
+            (tried, copy.exceeded_gas.get(), copy.over_gas.take())
         };
         let (narrowed, tried) = if let Some(helper) = Helper::free() {
             let (tried, narrowed) = helper.both(others, || task.run());
@@ -224,9 +250,10 @@ impl<'a> Solver<'a> {
             let narrowed = task.run();
             (narrowed, may_others_pay_more(narrowed, net).then(others))
         };
-        if let Some((tried, exceeded_gas)) = tried.filter(|_| may_others_pay_more(narrowed, net)) {
+        if let Some((tried, exceeded_gas, over_gas)) = tried.filter(|_| may_others_pay_more(narrowed, net)) {
             *best = tried;
             self.exceeded_gas.set(exceeded_gas);
+            self.over_gas.replace(over_gas);
         }
         narrowed
     }
@@ -281,6 +308,7 @@ impl<'a> Solver<'a> {
             potentials: Arc::clone(&self.potentials),
             is_below_gas: self.is_below_gas,
             exceeded_gas: self.exceeded_gas.clone(),
+            over_gas: self.over_gas.clone(),
             fitted_gas: self.fitted_gas.clone(),
             tightest: self.tightest.clone(),
             searched: self.searched.clone(),

@@ -35,6 +35,7 @@ impl Solver<'_> {
         let Some(found) = best_run(&self.problem, self.request, flows, kept) else { return false };
         if found.route.gas_units() > MAX_ROUTE_GAS_UNITS {
             self.exceeded_gas.set(true);
+            self.over_gas.borrow_mut().push(found);
             return true;
         }
         self.fitted_gas.set(true);

@@ -4,7 +4,9 @@ use braid_protocols::continuous::GasSpread;
 
 use super::{Solver, better_of};
 use crate::MAX_ROUTE_GAS_UNITS;
-use crate::exact::candidate::Candidate;
+use crate::exact::candidate::{Candidate, best_run};
+use crate::exact::trim;
+use crate::plan;
 use crate::prepare::active::is_large;
 use crate::problem::Problem;
 use crate::threads::Helper;
@@ -30,7 +32,10 @@ impl Solver<'_> {
     /// First among the tokens that the first split ended with, with the gas of range ends charged where they are. In a
     /// large market nothing more is tried unless the bound says nothing.
     pub(super) fn save_gas(&self, bound: f64, best: Option<Candidate>) -> Option<Candidate> {
+        let trimmed = self.trim_gas(best.clone());
         let near = self.save_near_gas(bound, best.clone());
+        self.over_gas.take();
+        let near = better_of(trimmed, near);
         if is_large(self.prepared) && !self.is_lost(bound, near.as_ref()) {
             return near;
         }
@@ -45,7 +50,44 @@ impl Solver<'_> {
                 break;
             }
         }
-        better_of(near, far)
+        self.trim_gas(better_of(near, far))
+    }
+
+    /// Stops the pools of the best routes that used too much gas at earlier ticks, until they use no more than a transaction
+    /// may. Returns the best of them and `best`.
+    fn trim_gas(&self, best: Option<Candidate>) -> Option<Candidate> {
+        let mut over_gas = self.over_gas.take();
+        if !self.problem.is_pair() {
+            return best;
+        }
+        over_gas.retain(|found| found.route.gas_units() <= Tuning::TRIM_MOST_TIMES * MAX_ROUTE_GAS_UNITS);
+        over_gas.sort_by(|a, b| b.net.total_cmp(&a.net));
+        over_gas.dedup_by_key(|found| found.route.gas_units());
+        // Tries the best routes, and those with the fewest steps: of many pools each keeps too little.
+        let mut fewest = over_gas.split_off(over_gas.len().min(Tuning::TRIMMED_ROUTES));
+        fewest.sort_by_key(|found| found.route.steps.len());
+        over_gas.into_iter().chain(fewest.into_iter().take(Tuning::TRIMMED_ROUTES)).fold(best, |best, over| {
+            let may_be_better = best.as_ref().is_none_or(|found| over.net > found.net);
+            better_of(best, may_be_better.then(|| self.trimmed(&over)).flatten())
+        })
+    }
+
+    /// Returns the exact route of a route's flows with pools stopped earlier; `None` if it still uses too much gas. Exact
+    /// routes use a little more gas than planned: then less is planned.
+    fn trimmed(&self, over: &Candidate) -> Option<Candidate> {
+        let flows = self.flows_of(Some(over));
+        let order = plan::topological_order(self.prepared, self.request, &flows).ok()?;
+        let [most_gas_units, mut planned] = [in_floats(MAX_ROUTE_GAS_UNITS); 2];
+        for _ in 0..Tuning::TRIM_RUNS {
+            let flows = trim::trimmed(&self.problem, &flows, &order, planned)?;
+            let found = best_run(&self.problem, self.request, &flows, None)?;
+            let gas_units = found.route.gas_units();
+            if gas_units <= MAX_ROUTE_GAS_UNITS {
+                return Some(found).filter(|found| found.route.steps.len() <= self.problem.max_steps);
+            }
+            planned *= Tuning::TRIM_FURTHER * most_gas_units / in_floats(gas_units);
+        }
+        None
     }
 
     /// Finds about the lowest price of gas at which routes stay within the limit, and returns the best route on the way
@@ -109,9 +151,14 @@ impl Solver<'_> {
 /// Returns the problem with gas so expensive that the most of it that a route may use costs a share of the trade. Bounds
 /// on it do not hold for the problem itself, and are not recorded.
 fn dearer<'p>(problem: &Problem<'p>, bound: f64, share: f64) -> Problem<'p> {
-    #[allow(clippy::cast_precision_loss, reason = "a value, not an amount")]
-    let dear = share * bound.max(0.0) / MAX_ROUTE_GAS_UNITS as f64;
+    let dear = share * bound.max(0.0) / in_floats(MAX_ROUTE_GAS_UNITS);
     Problem { gas_price: problem.gas_price.max(dear), recorder: None, ..problem.clone() }
+}
+
+/// Converts an amount of gas.
+#[allow(clippy::cast_precision_loss, reason = "gas is far below 2⁵³")]
+fn in_floats(gas_units: u64) -> f64 {
+    gas_units as f64
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod apart;
 mod baskets;
 mod certificate;
 mod common;
+mod drains;
 mod ether;
 mod layout;
 mod properties;

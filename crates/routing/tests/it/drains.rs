@@ -1,0 +1,65 @@
+//! Amounts beyond the market's liquidity: the gas that a transaction may use is then what limits a route.
+
+use std::sync::Arc;
+
+use braid_market::Market;
+use braid_primitives::{Address, U256};
+use braid_protocols::uniswap_v3::{State, Tick, tick_math};
+use braid_protocols::{Pool, PoolState, Product};
+use braid_routing::{MAX_ROUTE_GAS_UNITS, Prepared, Request, solve};
+
+use crate::common::{Sketch, block, pool, request, token, tokens, wrapper};
+
+const GWEI: u64 = 1_000_000_000;
+
+/// Returns a pool with 1,000 ether of each coin within 10% of the price, and next to nothing at every other price. A swap
+/// to the end passes 3,465 words of its tick bitmap, for 25 million gas.
+fn endless(number: u8, coins: (usize, usize)) -> Pool {
+    let ends = [(-887_272, 1_000_000_000), (-1_000, 20_000_000_000_000_000_000_000)];
+    let mirrored = ends.iter().rev().map(|(tick, liquidity)| (-tick, -liquidity));
+    let ticks = ends.iter().copied().chain(mirrored);
+    let ticks: Vec<Tick> =
+        ticks.map(|(at, net): (i32, i128)| Tick::new(at, net, net.unsigned_abs()).unwrap()).collect();
+    let state = State {
+        sqrt_price_x96: tick_math::sqrt_price_at_tick(0).unwrap() + U256::from(1),
+        tick: 0,
+        liquidity: 20_000_000_001_000_000_000_000,
+        fee_pips: 500,
+        tick_spacing: 1,
+        ticks: ticks.into(),
+    };
+    Pool {
+        key: Address::repeat_byte(number).into(),
+        product: Product::UniswapV3,
+        coins: [token(coins.0), token(coins.1)].into_iter().collect(),
+        state: PoolState::UniswapV3(state),
+    }
+}
+
+/// Solves a sale of a million ether of token 1 for token 0, where a pool of one ether takes what others leave.
+fn sold(pools: Vec<Pool>, max_steps: u16) -> (f64, u64) {
+    let thin = Sketch { coins: (1, 0), depth: 1.0, tilt: 1.0, concentrated: false, fee: 3000 };
+    let tokens = tokens(3);
+    let pools: Vec<Pool> = [wrapper(), pool(0, &thin)].into_iter().chain(pools).collect();
+    let market = Market::empty(block(), Arc::clone(&tokens)).next(block(), tokens, pools).unwrap();
+    let amount = U256::from(1_000_000) * U256::from(10).pow(U256::from(18));
+    let request = Request { max_steps, ..request(token(1), amount, token(0), GWEI) };
+    let route = solve(&Prepared::new(Arc::new(market)), &request).unwrap().route;
+    (f64::from(route.amounts_out[0]) / 1e18, route.gas_units())
+}
+
+#[test]
+fn a_pool_is_stopped_before_the_range_without_liquidity_that_costs_more_gas_than_a_transaction_may() {
+    let (paid, gas_units) = sold(vec![endless(7, (1, 0))], 40);
+    assert!(paid > 970.0, "{paid} of 975 and 1");
+    assert!(gas_units <= MAX_ROUTE_GAS_UNITS, "{gas_units}");
+}
+
+#[test]
+fn a_pool_behind_another_is_stopped_too() {
+    // What the first pool pays is more than the second takes before its range without liquidity.
+    let deep = Sketch { coins: (1, 2), depth: 50_000.0, tilt: 1.0, concentrated: false, fee: 3000 };
+    let (paid, gas_units) = sold(vec![pool(1, &deep), endless(7, (2, 0))], 40);
+    assert!(paid > 970.0, "{paid} of 975 and 1");
+    assert!(gas_units <= MAX_ROUTE_GAS_UNITS, "{gas_units}");
+}
