@@ -135,10 +135,10 @@ impl Tuning {
     pub(crate) const PLAN_TURNS: usize = 18;
     /// Share of the whole value below which the rest of an input or an output is no longer assigned; not measured.
     pub(crate) const PLAN_LEAST_SHARE: f64 = 1e-12;
-    /// Equal parts of a basket's plan, and the gap above which they are tried: then amounts may be beyond the market's
-    /// liquidity. No record.
+    /// Equal parts of a basket's plan, if amounts may be beyond the market's liquidity. No record.
     pub(crate) const PLAN_PARTS: u16 = 6;
-    pub(crate) const PLAN_PARTS_GAP: f64 = 3e-2;
+    /// Gaps above which other plans of a basket are tried; the second in a large market.
+    pub(crate) const PLANS_GAPS: [f64; 2] = [2e-4, 3e-2];
     /// Gaps above which routes of a basket with fewer pools on a path are tried, and above which they are split, too. Of
     /// 1,700 generated baskets 15 pay more, by up to 586 basis points, and 2 less, by up to 0.2; splits from 4 basis
     /// points on bring one more.
@@ -494,8 +494,17 @@ impl Tuning {
     /// one of these by 59%, 6 halvings 33 of them by up to 5%.
     pub(crate) const NEAR_GAS_SHARES: [f64; 5] = [1e-3, 1e-2, 1e-1, 1.0, 10.0];
     pub(crate) const NEAR_GAS_HALVINGS: usize = 6;
-    /// Numbers of allowed steps with which a pair is searched again if the bound says nothing.
-    pub(crate) const FEWER_STEPS: [u16; 4] = [16, 8, 4, 3];
+    /// Searches of a pair with fewer steps, and with fewer pools on a path: the gap above which each is tried, the steps, and
+    /// the pools.
+    pub(crate) const FEWER_STEPS: [(f64, u16, usize); 7] = [
+        (1e-2, 16, usize::MAX),
+        (1e-2, 8, usize::MAX),
+        (1e-2, u16::MAX, 5),
+        (1e-2, u16::MAX, 3),
+        (1e-2, u16::MAX, 2),
+        (Self::LOST_GAP, 4, usize::MAX),
+        (Self::LOST_GAP, 3, usize::MAX),
+    ];
     /// Routes that use too much gas whose pools are stopped earlier: so many of the best ones, and of those with the fewest
     /// steps, that use no more than a multiple of what is allowed.
     pub(crate) const TRIMMED_ROUTES: usize = 6;

@@ -36,6 +36,18 @@ pub(crate) fn plans(problem: &Problem<'_>, potentials: &Potentials, parts: u16, 
     assigned.into_iter().chain(stars).collect()
 }
 
+/// Returns which input pays for which output, as nodes with the amount of the input: the pairs that pay best, or every
+/// input for every output.
+pub(crate) fn assigned(problem: &Problem<'_>, potentials: &Potentials) -> Vec<(u32, u32, f64)> {
+    let terms = &problem.terms;
+    let cells = cells(problem, potentials).unwrap_or_else(|| proportional(problem, potentials));
+    let pair = |cell: Cell| {
+        let (input, amount) = terms.supplies[cell.input];
+        (input, terms.weights[cell.output].0, amount * cell.share)
+    };
+    cells.into_iter().map(pair).collect()
+}
+
 /// A share of an input for an output, by their positions among the supplies and the weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cell {

@@ -85,7 +85,7 @@ impl Solver<'_> {
     }
 
     /// Balances the pools of each plan, and keeps the best exact route; a plan that does not balance runs as it is.
-    fn offer_plans(&self, plans: &[Plan], best: &mut Option<Candidate>) {
+    pub(super) fn offer_plans(&self, plans: &[Plan], best: &mut Option<Candidate>) {
         let start = self.potentials.start_prices(&self.problem);
         let value = self.supplied_value();
         let mut search = self.search(&self.problem, &self.potentials, &[], &start, value);

@@ -12,6 +12,7 @@ mod first;
 mod held;
 mod layered;
 mod offer;
+mod pairs;
 mod save_gas;
 mod simple_plans;
 mod simpler;
@@ -174,8 +175,9 @@ impl<'a> Solver<'a> {
     /// Runs all stages.
     fn solve(mut self) -> Result<Solution, SolveError> {
         let (bound, mut best) = self.searched_best()?;
-        if self.problem.is_pair() && best.is_some() && self.is_lost(bound, best.as_ref()) {
-            self.offer_fewer_steps(&mut best);
+        if self.problem.is_pair() && best.is_some() && (!is_large(self.prepared) || self.is_lost(bound, best.as_ref()))
+        {
+            self.offer_fewer_steps(bound, &mut best);
         }
         self.simplify_all(bound, &mut best);
         let Some(found) = best else { return Err(self.why_nothing()) };
@@ -199,14 +201,19 @@ impl<'a> Solver<'a> {
         Ok((bound, best))
     }
 
-    /// Searches again with fewer steps allowed, for an amount beyond the market's liquidity: searches there depend on chance,
-    /// and more steps must not pay less.
-    fn offer_fewer_steps(&self, best: &mut Option<Candidate>) {
-        for max_steps in Tuning::FEWER_STEPS.into_iter().filter(|steps| *steps < self.request.max_steps) {
-            let request = Request { max_steps, ..self.request.clone() };
-            let most = usize::from(max_steps);
-            let hops = self.problem.hops.min(most);
-            let problem = Problem { max_steps: most, hops, recorder: None, ..self.problem.clone() };
+    /// Searches again with fewer steps, and with fewer pools on a path, for an amount beyond the market's liquidity: searches
+    /// depend on chance there, and more steps must not pay less.
+    fn offer_fewer_steps(&self, bound: f64, best: &mut Option<Candidate>) {
+        for (gap, max_steps, hops) in Tuning::FEWER_STEPS {
+            let (steps, most_hops) = (usize::from(max_steps), self.problem.hops);
+            let is_less = steps < self.problem.max_steps || hops < most_hops;
+            if !is_less || !exceeds(bound, net_of(best.as_ref()), gap) {
+                continue;
+            }
+            let request = Request { max_steps: max_steps.min(self.request.max_steps), ..self.request.clone() };
+            let max_steps = usize::from(request.max_steps);
+            let hops = hops.min(most_hops).min(max_steps);
+            let problem = Problem { max_steps, hops, recorder: None, ..self.problem.clone() };
             if let Ok((_, found)) = Solver::new(self.prepared, &request, problem).searched_best() {
                 *best = better_of(best.take(), found);
             }
@@ -262,8 +269,10 @@ impl<'a> Solver<'a> {
     /// a second split of a basket may have narrowed.
     fn try_others(&self, bound: f64, best: &mut Option<Candidate>) -> f64 {
         let mut bound = bound;
-        if self.is_far(bound, best.as_ref()) && self.offer_parts(best) && !self.problem.is_pair() {
-            bound = self.split_all(best).0;
+        if !self.problem.is_pair() {
+            bound = self.try_plans(bound, best);
+        } else if self.is_far(bound, best.as_ref()) {
+            self.offer_parts(best);
         }
         self.offer_at_nominal_gas(bound, best);
         let is_in_doubt = |found: &Candidate| !self.problem.is_pair() && self.is_off(bound, found, Tuning::IN_LINE_GAP);
@@ -276,6 +285,25 @@ impl<'a> Solver<'a> {
         }
         if self.problem.is_pair() {
             self.offer_last(bound, best);
+        }
+        bound
+    }
+
+    /// Tries other plans of a basket, as long as the bound says that there may be a better one: its pairs one by one, and
+    /// plans in parts; then better flows among the tokens of the best. Returns the bound, which splits from better routes may
+    /// have narrowed.
+    fn try_plans(&self, mut bound: f64, best: &mut Option<Candidate>) -> f64 {
+        let gap = Tuning::PLANS_GAPS[usize::from(is_large(self.prepared))];
+        let is_loose =
+            |bound: f64, best: &Option<Candidate>| best.as_ref().is_none_or(|found| self.is_off(bound, found, gap));
+        if is_loose(bound, best) && self.offer_pairs(best) {
+            bound = self.split_all(best).0.min(bound);
+        }
+        if is_loose(bound, best) && self.offer_parts(best) {
+            bound = self.split_all(best).0.min(bound);
+        }
+        if is_loose(bound, best) {
+            self.offer_refined(best);
         }
         bound
     }
@@ -317,8 +345,7 @@ impl<'a> Solver<'a> {
 
     /// Returns whether the bound is so far off that the amounts may be beyond the market's liquidity.
     fn is_far(&self, bound: f64, best: Option<&Candidate>) -> bool {
-        let gap = if self.problem.is_pair() { Tuning::CHUNK_GAP } else { Tuning::PLAN_PARTS_GAP };
-        best.is_none_or(|found| self.is_off(bound, found, gap))
+        best.is_none_or(|found| self.is_off(bound, found, Tuning::CHUNK_GAP))
     }
 
     /// Returns whether the bound says nothing.
