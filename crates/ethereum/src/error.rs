@@ -108,7 +108,7 @@ const UNKNOWN_BLOCK: &str = "header not found, block not found, unknown block, n
                              blocknotfound, state not available";
 
 /// What nodes say of calls beyond their rate limit.
-const RATE_LIMIT: &str = "rate limit, rate-limit, ratelimit, rate exceeded, rps limit, too many requests, request limit, \
+const RATE_LIMIT: &str = "rate limit, rate-limit, rate_limit, ratelimit, rate exceeded, rps limit, too many request, request limit, \
                           request count, per second, /second, compute units, throttl, quota, capacity limit";
 
 /// What nodes say of calls that need more gas than they allow. Only letters, as in [`NodeError::spells`].
@@ -127,6 +127,10 @@ const ENDED_BY_EVM: &str = "revert, vmexecutionerror, executionhalted, evmerror,
 /// What nodes say of requests or answers that are larger, or take longer, than they allow.
 const SIZE_LIMIT: &str = "too large, too big, too long, too many, too wide, exceed, limit, maximum, more than, larger than, \
                           at most, up to, size, range, batch, payload, timeout, timed out, time out, deadline, aborted";
+
+/// What nodes say of methods that they do not have, or not for this user.
+const MISSING_METHOD: &str = "does not exist, not available, not found, not supported, unsupported, not allowed, \
+                              not whitelisted, not permitted, not enabled, disabled, forbidden, restricted";
 
 /// What nodes say of logs that they pruned.
 const PRUNED: &str = "pruned, history unavailable, history is not available, history not available, history expired, \
@@ -161,7 +165,7 @@ impl NodeError {
 
     /// Returns whether the node limits the rate of calls.
     pub(crate) fn is_rate_limit(&self) -> bool {
-        matches!(self, Self::Rpc { code: 429, .. } | Self::Http { status: 429, .. }) || self.says(RATE_LIMIT)
+        matches!(self, Self::Rpc { code: 429 | -32_029, .. } | Self::Http { status: 429, .. }) || self.says(RATE_LIMIT)
     }
 
     /// Returns whether a message was longer than the node accepts.
@@ -195,15 +199,6 @@ impl NodeError {
         is_server && !is_other && !self.is_unknown_block() && !self.is_rate_limit()
     }
 
-    /// Returns whether a node that was reached did not give the logs of a range: another one may succeed.
-    pub(crate) fn is_refusal_of_logs(&self) -> bool {
-        let is_answer = match self {
-            Self::Http { status, .. } => *status >= 500,
-            _ => matches!(self, Self::Rpc { .. } | Self::Malformed { .. }),
-        };
-        is_answer && !self.is_rate_limit()
-    }
-
     /// Returns whether the error speaks of the size of a request or of its answer, or of the time that it takes.
     pub(crate) fn speaks_of_size(&self) -> bool {
         let says_so = self.says(SIZE_LIMIT) || self.is_out_of_gas();
@@ -221,10 +216,19 @@ impl NodeError {
         self.says("address") && self.says("specify, require, must, missing, without, provide, need, filter")
     }
 
-    /// Returns whether the node does not have the method, or not with these parameters.
+    /// Returns whether the node does not have the method, not with these parameters, or not for this user.
     pub(crate) fn is_missing_method(&self) -> bool {
-        let is_missing = "does not exist, not available, not found, not supported, unsupported";
-        matches!(self, Self::Rpc { code: -32601 | -32602, .. }) || (self.says("method") && self.says(is_missing))
+        matches!(self, Self::Rpc { code: -32601 | -32602, .. }) || (self.says("method") && self.says(MISSING_METHOD))
+    }
+
+    /// Returns whether a node, or a proxy before it, refuses one method while others may be answered.
+    pub(crate) fn is_refusal_of(&self, refused: &str) -> bool {
+        let is_of = match self {
+            Self::Http { method, status, .. } => *method == refused && matches!(*status, 403 | 404 | 405 | 501),
+            Self::Rpc { method, .. } => *method == refused,
+            _ => false,
+        };
+        is_of && !self.is_rate_limit() && !self.is_unknown_block()
     }
 
     /// Returns the node's message; empty if there is none.
@@ -338,6 +342,8 @@ mod tests {
             "project ID request rate exceeded",
             "You've exceeded the RPS limit available on the current plan.",
             "50/second request limit reached - reduce calls per second",
+            "Too many request, try again later",
+            "RATE_LIMIT_EXCEEDED: slow down",
         ] {
             let error = of_call(-32_005, message);
             assert!(error.is_rate_limit() && !error.speaks_of_size(), "{message}");

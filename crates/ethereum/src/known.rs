@@ -117,6 +117,11 @@ impl Known {
         self.pools.values().map(|known| known.announced_at).filter(|height| *height > 0).min()
     }
 
+    /// Returns the height at which a known pool was announced; 0 if it exists without an announcement.
+    pub(crate) fn announced_at(&self, key: PoolKey) -> Option<u64> {
+        self.pools.get(&key).map(|known| known.announced_at)
+    }
+
     /// Returns whether an announcement of a pool was seen.
     pub(crate) fn is_announced(&self, key: PoolKey) -> bool {
         self.pools.get(&key).is_some_and(|known| known.announced_at > 0)

@@ -12,7 +12,7 @@ use crate::{
     DiscoveryProgress, Node, NodeError,
     node::{LogFilter, PlacedLog},
     spans::Segment,
-    unread,
+    unread::{self, Stretch},
 };
 
 /// How often a running scan logs its progress.
@@ -36,6 +36,13 @@ const BETWEEN_RANGES: Duration = Duration::from_millis(33);
 /// Failures in a row at one block after which a scan finds out how far blocks cannot be read, and passes over them.
 const TRIES: u32 = 5;
 
+/// Failures in a row after which a scan that is waited for gives up.
+const MOST_TRIES: u32 = 20;
+
+/// Longest pauses for which every range has to fail before a scan passes over all of them: a node may be at fault for a
+/// moment only.
+const PAUSES_OF_ALL: u32 = 6;
+
 /// A range, and its result: the logs of its first blocks, and the block after them at which reading failed.
 type Answer = (Segment, Result<(Vec<PlacedLog>, Option<u64>), NodeError>);
 
@@ -46,10 +53,12 @@ pub(crate) enum Missing {
     Pruned,
     /// Every node fails at these blocks, and answers for others.
     Unread,
+    /// Every node fails at the logs of every range of blocks, and answers otherwise.
+    AllUnread,
 }
 
 /// A scan under way. After a failed request it goes on from the same range; after [`TRIES`] failures it passes over the
-/// blocks that cannot be read.
+/// blocks that cannot be read, or later over all if none can be.
 pub(crate) struct Scan {
     node: Node,
     /// Blocks not asked for yet.
@@ -60,12 +69,13 @@ pub(crate) struct Scan {
     first_logs: u64,
     /// First and longest pause after failures.
     pauses: (Duration, Duration),
-    /// Failures since the last answer.
+    /// Failures since the last answer, and when the first of them was.
     failures: u32,
+    failing_since: Option<Instant>,
     /// Block at which the newest requests failed, and how often.
     failed: (u64, u32),
-    /// First and last block of a stretch that cannot be read.
-    unread: Option<(u64, u64)>,
+    /// Blocks that cannot be read.
+    unread: Option<Stretch>,
     progress: DiscoveryProgress,
     /// Number of blocks that were answered.
     searched: u64,
@@ -102,6 +112,7 @@ impl Scan {
             first_logs: 0,
             pauses,
             failures: 0,
+            failing_since: None,
             failed: (0, 0),
             unread: None,
             progress,
@@ -138,7 +149,7 @@ impl Scan {
                         self.ask_first(Segment { from: last + 1, to, filter: filter.clone() });
                     }
                     self.searched += last - from + 1;
-                    (self.failed, self.failures) = ((0, 0), 0);
+                    (self.failed, self.failures, self.failing_since) = ((0, 0), 0, None);
                     self.note(last, logs.len());
                     return Ok(Some(Part { from, to: last, logs, filter, missing: None }));
                 }
@@ -153,31 +164,37 @@ impl Scan {
                 }
                 Err(error) => {
                     self.note_failure(from, &error);
-                    let Some(last) = self.unreadable(from, to, &filter).await else {
+                    let Some(stretch) = self.unreadable(from, &filter).await else {
                         self.ask_first_after_pause(Segment { from, to, filter });
                         return Err(error);
                     };
                     self.failures = 0;
+                    let by_hash = stretch.first_by_hash();
+                    let last = to.min(if from < by_hash { by_hash - 1 } else { stretch.last });
                     if last < to {
                         self.ask_first(Segment { from: last + 1, to, filter: filter.clone() });
                     }
-                    let is_short = self.unread.is_some_and(|(first, last)| last - first < unread::MOST_BY_HASH);
                     let node = self.node.clone();
-                    let logs = if is_short { unread::logs_by_hash(&node, from, last, &filter).await } else { None };
+                    let logs =
+                        if from < by_hash { None } else { unread::logs_by_hash(&node, from, last, &filter).await };
                     self.note(last, logs.as_ref().map_or(0, Vec::len));
-                    let missing = logs.is_none().then_some(Missing::Unread);
+                    let missing = if stretch.is_all { Missing::AllUnread } else { Missing::Unread };
+                    let missing = logs.is_none().then_some(missing);
                     return Ok(Some(Part { from, to: last, logs: logs.unwrap_or_default(), filter, missing }));
                 }
             }
         }
     }
 
-    /// Returns the logs of the next range as [`Self::next`] does. After a failure of the node's own it asks again, so
-    /// that blocks that cannot be read are passed over.
+    /// Returns the logs of the next range as [`Self::next`] does. After the failure of a node that answers otherwise it
+    /// asks again, so that blocks that cannot be read are passed over.
     pub(crate) async fn next_patiently(&mut self) -> Result<Option<Part>, NodeError> {
         loop {
             match self.next().await {
-                Err(error) if error.is_refusal_of_logs() && self.failures <= TRIES => {
+                Err(error) if !error.is_rate_limit() && self.failures <= MOST_TRIES => {
+                    if self.node.height().await.is_err() {
+                        return Err(error);
+                    }
                     tracing::debug!(%error, "asking for logs again");
                 }
                 result => return result,
@@ -192,6 +209,7 @@ impl Scan {
 
     fn note_failure(&mut self, from: u64, error: &NodeError) {
         self.failures = self.failures.saturating_add(1);
+        self.failing_since.get_or_insert_with(Instant::now);
         self.failed = match self.failed {
             _ if error.is_rate_limit() => (from, 0),
             (block, times) if block == from => (from, times.saturating_add(1)),
@@ -199,26 +217,25 @@ impl Scan {
         };
     }
 
-    /// Returns the last block of the range up to which no block can be read, after requests for it failed: at once if it
-    /// is in a stretch that is known, or else after [`TRIES`] failures. `None` if that is not known, or if the node
-    /// answers for no other block either.
-    async fn unreadable(&mut self, from: u64, to: u64, filter: &LogFilter) -> Option<u64> {
-        let known = self.unread.filter(|(first, last)| (*first..=*last).contains(&from));
-        if let Some((_, last)) = known {
-            return Some(last.min(to));
+    /// Returns the stretch that a block is in, after requests for it failed: at once if it is known, or else after
+    /// [`TRIES`] failures. `None` if that is not known, or if the node does not answer at all.
+    async fn unreadable(&mut self, from: u64, filter: &LogFilter) -> Option<Stretch> {
+        if let Some(known) = self.unread.filter(|known| known.contains(from)) {
+            return Some(known);
         }
         if self.failed.1 < TRIES {
             return None;
         }
         self.failed = (from, 0);
         let node = self.node.clone();
-        if node.height().await.is_err() || unread::can_read(&node, from, filter).await {
+        let DiscoveryProgress { from_block, to_block, .. } = self.progress;
+        let stretch = unread::stretch_from(&node, from, (from_block, to_block), filter).await?;
+        let failed_for = self.failing_since.map_or(Duration::ZERO, |since| since.elapsed());
+        if stretch.is_all && failed_for < self.pauses.1.saturating_mul(PAUSES_OF_ALL) {
             return None;
         }
-        let DiscoveryProgress { from_block, to_block, .. } = self.progress;
-        let last = unread::last_of(&node, from, (from_block, to_block), filter).await?;
-        self.unread = Some((from, last));
-        Some(last.min(to))
+        self.unread = Some(stretch);
+        Some(stretch)
     }
 
     fn has_room(&self) -> bool {
@@ -236,8 +253,8 @@ impl Scan {
         let Some(segment) = self.segments.front_mut() else { return };
         let (blocks, _) = self.node.range_blocks(segment.from, &segment.filter);
         // Blocks that are known to have no logs are skipped at once.
-        let unread = self.unread.filter(|(first, last)| (*first..=*last).contains(&segment.from));
-        let first = unread.map_or(self.first_logs, |(_, last)| self.first_logs.max(last.saturating_add(1)));
+        let unread = self.unread.filter(|unread| unread.contains(segment.from));
+        let first = unread.map_or(self.first_logs, |unread| self.first_logs.max(unread.last.saturating_add(1)));
         let blocks = blocks.max(first.saturating_sub(segment.from));
         let to = segment.from.saturating_add(blocks - 1).min(segment.to);
         let range = Segment { to, ..segment.clone() };

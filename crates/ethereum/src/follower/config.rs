@@ -39,6 +39,9 @@ pub struct FollowerConfig {
     pub backoff: (Duration, Duration),
     /// First and longest pause before blocks whose logs no node gave are searched again; each failure doubles it.
     pub search_again: (Duration, Duration),
+    /// Calls for the pools that are read with one block: so many for each, and so many for all together beyond these.
+    /// Anybody can make vaults that take a thousand calls each.
+    pub calls_at_a_block: (usize, usize),
     /// Number of blocks after which some pools are compared with the chain again; 0 for never.
     pub compare_every_blocks: u64,
     /// Snapshot that a first market starts from: the pools that another search found. Every state is read from the
@@ -60,6 +63,7 @@ impl Default for FollowerConfig {
             rules: PoolRules::default(),
             vaults: BTreeSet::new(),
             find_vaults: false,
+            calls_at_a_block: (64, 32_768),
             compare_every_blocks: 5,
             snapshot: None,
             search_again: (Duration::from_secs(600), Duration::from_secs(6 * 3_600)),

@@ -157,6 +157,18 @@ impl Member {
         Ok(answers)
     }
 
+    /// Checks a node that answers calls with no bytes: a node without the state of a block does so for every contract.
+    pub(super) async fn check_silence(&self, block_hash: B256) -> Result<(), NodeError> {
+        if !self.get::<Bytes>(&request(block_hash, &easy(), false)).await?.is_empty() {
+            return Ok(());
+        }
+        let code = Request { method: "eth_getCode", params: json!([multicall::MULTICALL3, at(block_hash)]) };
+        if self.get::<Bytes>(&code).await?.is_empty() {
+            return Ok(());
+        }
+        Err(NodeError::Malformed { method: METHOD, why: "no bytes of a contract that has code".into() })
+    }
+
     /// Makes many calls as one, in the shortest form that the node understands.
     pub(super) async fn aggregate(
         &self,
@@ -176,6 +188,7 @@ impl Member {
         let call = Call { to: multicall::MULTICALL3, data: multicall::encode(calls) };
         let bytes = self.call(block_hash, &request(block_hash, &call, needs_lens), needs_lens).await?;
         if bytes.is_empty() {
+            self.check_silence(block_hash).await?;
             return Ok(Aggregate::NoContract);
         }
         answered(multicall::decode(&bytes, calls.len()), "not an answer of Multicall3")

@@ -150,7 +150,10 @@ impl Connection {
         Box::pin(async move {
             if let [alone] = requests {
                 return match self.request(alone).await {
-                    Err(error) if !matches!(error, NodeError::Rpc { .. }) => Err(error),
+                    // The refusal of one method says nothing of the others.
+                    Err(error) if !matches!(error, NodeError::Rpc { .. }) && !error.is_refusal_of(alone.method) => {
+                        Err(error)
+                    }
                     result => {
                         if result.is_ok() {
                             self.limits.lock().single_answered();

@@ -7,6 +7,7 @@ use super::{
     client::Request,
     connect::Node,
     health::Class,
+    member::Member,
     wire::{hex, parse},
 };
 use crate::NodeError;
@@ -39,12 +40,28 @@ impl Node {
     }
 }
 
-/// Asks for the history up to a block.
-pub(super) fn request(block_number: u64) -> Request {
-    Request { method: METHOD, params: json!([hex(HISTORY_BLOCKS), hex(block_number), PERCENTILES]) }
+impl Member {
+    /// Returns the request for the history up to a block, unless the node has refused one.
+    pub(super) fn fees_request(&self, block_number: u64) -> Option<Request> {
+        (!self.fees.is_recent()).then(|| request(block_number))
+    }
+
+    /// Reads the answer to [`Self::fees_request`], if there is a usable one. A refusal is remembered.
+    pub(super) fn parse_fees(&self, answer: Option<Result<Box<RawValue>, NodeError>>) -> Option<FeeHistory> {
+        match answer? {
+            Ok(raw) => parse(METHOD, &raw).ok(),
+            Err(error) => {
+                if self.fees.note(&error) {
+                    let node = self.name.as_str();
+                    tracing::warn!(node, %error, "the node gives no fee history: gas prices use the least tips");
+                }
+                None
+            }
+        }
+    }
 }
 
-/// Reads the answer to [`request`], if there is a usable one.
-pub(super) fn parse_answer(answer: Option<Result<Box<RawValue>, NodeError>>) -> Option<FeeHistory> {
-    parse(METHOD, &answer?.ok()?).ok()
+/// Asks for the history up to a block.
+fn request(block_number: u64) -> Request {
+    Request { method: METHOD, params: json!([hex(HISTORY_BLOCKS), hex(block_number), PERCENTILES]) }
 }

@@ -13,6 +13,8 @@ use alloy::{
     },
 };
 
+use super::packet;
+
 /// Largest answer that is read, in bytes.
 pub(super) const MAX_ANSWER_BYTES: usize = 256 << 20;
 
@@ -46,7 +48,8 @@ impl Http {
             }
             body.extend_from_slice(&part);
         }
-        match serde_json::from_slice::<ResponsePacket>(&body) {
+        let answer = if status.is_success() { packet::read(&body) } else { serde_json::from_slice(&body) };
+        match answer {
             Ok(answer) if status.is_success() || is_error(&answer) => check_ids(&packet, answer),
             Err(error) if status.is_success() => Err(RpcError::DeserError { err: error, text: String::new() }),
             _ => Err(TransportErrorKind::http_error(status.as_u16(), String::new())),
@@ -59,14 +62,16 @@ fn is_error(answer: &ResponsePacket) -> bool {
     answer.as_single().is_some_and(|single| single.payload.is_error())
 }
 
-/// Checks that an answer has the packet's id. An error without an id is about the whole packet.
+/// Checks that an answer has the packet's id. An error without an id, or one that answers a batch, is about the whole
+/// packet.
 fn check_ids(packet: &RequestPacket, answer: ResponsePacket) -> Result<ResponsePacket, TransportError> {
     let Some(single) = answer.as_single() else { return Ok(answer) };
-    if packet.as_single().is_some_and(|request| *request.id() == single.id) {
+    let request = packet.as_single();
+    if request.is_some_and(|request| *request.id() == single.id) {
         return Ok(answer);
     }
     match single.payload.as_error() {
-        Some(error) if single.id.is_none() => Err(RpcError::ErrorResp(error.clone())),
+        Some(error) if request.is_none() || single.id.is_none() => Err(RpcError::ErrorResp(error.clone())),
         _ => Err(TransportErrorKind::custom_str("the answer carries another request's id")),
     }
 }

@@ -1,15 +1,18 @@
 //! One node of several: its connection, its health, and what it supports.
 
-use std::sync::{
-    OnceLock,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use alloy::primitives::U64;
 use braid_primitives::CHAIN_ID;
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::{
     client::{Connection, Request},
@@ -17,6 +20,9 @@ use super::{
     wire::parse,
 };
 use crate::NodeError;
+
+/// Time for the answer to the shortest question, by which a node that fails at something is told from one that is gone.
+const SOON: Duration = Duration::from_secs(3);
 
 /// Whether a node applies code overrides in calls.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +33,26 @@ pub(super) enum Overrides {
     Known(bool),
     /// It failed at them, and at nothing else: it is asked again after this time.
     NotUntil(Instant),
+}
+
+/// Time after which a node is asked again for a method that it refused: its plan, or a proxy before it, may change.
+const REFUSED_AGAIN: Duration = Duration::from_secs(3_600);
+
+/// A method that a node may refuse, and when it last did.
+#[derive(Debug, Default)]
+pub(super) struct Refused(Mutex<Option<Instant>>);
+
+impl Refused {
+    /// Returns whether the method is not asked for now.
+    pub(super) fn is_recent(&self) -> bool {
+        self.0.lock().is_some_and(|at| at.elapsed() < REFUSED_AGAIN)
+    }
+
+    /// Notes an error that says that the node does not have the method; returns whether it is the first one.
+    pub(super) fn note(&self, error: &NodeError) -> bool {
+        let is_lasting = error.is_missing_method() || matches!(error, NodeError::Http { .. });
+        is_lasting && self.0.lock().replace(Instant::now()).is_none()
+    }
 }
 
 /// One node.
@@ -47,6 +73,10 @@ pub(super) struct Member {
     pub(super) reads_words: OnceLock<bool>,
     /// Whether it makes access lists; unknown until it refused to.
     pub(super) lists_access: OnceLock<bool>,
+    /// Whether it refuses to count a block's transactions.
+    pub(super) counts: Refused,
+    /// Whether it refuses to give the fee history.
+    pub(super) fees: Refused,
 }
 
 impl Member {
@@ -61,6 +91,8 @@ impl Member {
             packs: OnceLock::new(),
             reads_words: OnceLock::new(),
             lists_access: OnceLock::new(),
+            counts: Refused::default(),
+            fees: Refused::default(),
         }
     }
 
@@ -103,6 +135,12 @@ impl Member {
     /// Makes one request and reads its result.
     pub(super) async fn get<T: serde::de::DeserializeOwned>(&self, request: &Request) -> Result<T, NodeError> {
         parse(request.method, &self.connection.request(request).await?)
+    }
+
+    /// Returns whether the node answers the shortest question soon.
+    pub(super) async fn answers(&self) -> bool {
+        let height = Request { method: "eth_blockNumber", params: json!([]) };
+        timeout(SOON, self.get::<U64>(&height)).await.is_ok_and(|height| height.is_ok())
     }
 
     /// Checks once per connection that the node serves our chain.

@@ -19,6 +19,8 @@ mod member;
 mod multicall;
 mod pace;
 mod packed;
+mod packet;
+mod presence;
 mod ranges;
 mod read;
 mod receipts;

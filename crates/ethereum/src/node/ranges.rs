@@ -126,7 +126,8 @@ impl Member {
                         self.check_pruned(*next, filter, &error).await?;
                     }
                     timeouts += u32::from(matches!(error, NodeError::Timeout { .. }));
-                    if asked == 1 || !error.may_be_a_limit() || timeouts > TIMEOUTS_IN_A_ROW {
+                    let is_limit = error.may_be_a_limit() || self.cuts_off(&error).await;
+                    if asked == 1 || !is_limit || timeouts > TIMEOUTS_IN_A_ROW {
                         return Err(error);
                     }
                     self.note_refusal(*next, end, filter, &error);
@@ -138,6 +139,12 @@ impl Member {
 
     async fn range(&self, from: u64, to: u64, filter: &LogFilter) -> Result<Vec<PlacedLog>, NodeError> {
         place_logs(LOGS, self.get(&Request { method: LOGS, params: filter.between(from, to) }).await?)
+    }
+
+    /// Returns whether the node closed the connection rather than answer, and answers otherwise: the answer was too long,
+    /// or took too long.
+    async fn cuts_off(&self, error: &NodeError) -> bool {
+        matches!(error, NodeError::Unreachable { .. }) && self.answers().await
     }
 
     fn note_refusal(&self, from: u64, to: u64, filter: &LogFilter, error: &NodeError) {

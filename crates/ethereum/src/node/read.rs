@@ -1,6 +1,5 @@
 //! Reads many values of one block: calls in aggregates, storage words and balances in batches.
 
-use alloy::primitives::U64;
 use braid_primitives::{Address, B256, Bytes, U256};
 use braid_protocols::{Call, lens, storage};
 use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, future::try_join_all, stream};
@@ -15,7 +14,9 @@ use super::{
     limits::{Limits, warn_if_few},
     member::{Member, is_answer},
     multicall::{self, Bounds},
-    packed, refusals,
+    packed,
+    presence::Presence,
+    refusals,
     wire::{at, parse},
 };
 use crate::NodeError;
@@ -73,14 +74,15 @@ impl Node {
     /// # Errors
     /// [`NodeError`] when none answers.
     pub async fn has_block(&self, block_hash: B256) -> Result<bool, NodeError> {
-        let request = &Request { method: "eth_getBlockTransactionCountByHash", params: json!([block_hash]) };
-        let asked = self.ask(Class::Quick, |member| async move {
-            let count: Option<U64> = member.get(request).await?;
-            count.map(|_| true).ok_or(NodeError::UnknownBlock { hash: block_hash })
+        let asked = self.ask(Class::Quick, |member| {
+            member.with_presence(async |presence: Presence| {
+                let answer = member.connection.request(&presence.request(block_hash)).await;
+                presence.check(block_hash, answer)
+            })
         });
         match asked.await {
             Err(NodeError::UnknownBlock { .. }) => Ok(false),
-            result => result,
+            result => result.map(|()| true),
         }
     }
 
@@ -160,6 +162,10 @@ impl Node {
         };
         if is_doubtful && !self.has_block(block_hash).await? {
             return Err(NodeError::UnknownBlock { hash: block_hash });
+        }
+        let is_silent = |answer: &Answer| answer.as_ref().is_some_and(|bytes| bytes.is_empty());
+        if answers.as_ref().is_ok_and(|all| !all.is_empty() && all.iter().all(is_silent)) {
+            self.ask(Class::Heavy, |member| member.check_silence(block_hash)).await?;
         }
         answers
     }

@@ -69,7 +69,11 @@ pub(crate) fn place_logs(method: &'static str, logs: Vec<RpcLog>) -> Result<Vec<
         placed.push(PlacedLog { block_number, block_hash, index, log: log.inner });
     }
     placed.sort_by_key(|log| (log.block_number, log.index));
-    placed.dedup_by_key(|log| (log.block_number, log.index, log.block_hash));
+    placed.dedup();
+    let is_same_place = |a: &PlacedLog, b: &PlacedLog| (a.block_hash, a.index) == (b.block_hash, b.index);
+    if placed.windows(2).any(|pair| matches!(pair, [a, b] if is_same_place(a, b))) {
+        return Err(NodeError::Malformed { method, why: "two different logs at one place of a block".into() });
+    }
     Ok(placed)
 }
 
@@ -146,6 +150,17 @@ mod tests {
         let placed = place_logs("eth_getLogs", logs).unwrap();
         let places: Vec<_> = placed.iter().map(|l| (l.block_number, l.index)).collect();
         assert_eq!(places, [(1, 2), (1, 5), (2, 0)], "ordered, without removed and repeated logs");
+    }
+
+    /// Of logs that a node numbers by transaction, all but one at each number were dropped.
+    #[test]
+    fn two_logs_at_one_place_are_an_error() {
+        let other = RpcLog {
+            inner: alloy::primitives::Log::new_unchecked(Address::repeat_byte(1), vec![], [].into()),
+            ..log(1, 5, false)
+        };
+        let error = place_logs("eth_getLogs", vec![log(1, 5, false), other]).unwrap_err();
+        assert!(matches!(error, NodeError::Malformed { .. }));
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Synchronizer {
         let base = Market::empty(head, Arc::new(Tokens::new()));
         let node = self.node.clone();
         let (joined, history) =
-            futures::join!(self.join(&all, base.tokens(), None, head.hash), node.fee_history(head.number));
+            futures::join!(self.join(&all, base.tokens(), None, None, head.hash), node.fee_history(head.number));
         let (joined, history) = (joined?, history.ok());
         self.check_canonical(&head).await?;
         let market = self.build_market(&base, head, Vec::new(), joined)?;

@@ -22,6 +22,18 @@ impl Synchronizer {
                 self.spans.searched(&segment);
                 self.report_history_from(part.to.saturating_add(1));
             }
+            Some(Missing::AllUnread) => {
+                if self.spans.passed_over(&segment) {
+                    let (from, to) = (part.from, part.to);
+                    tracing::warn!(
+                        from,
+                        to,
+                        "every node fails at the logs of every range of blocks, and answers otherwise: pools announced in these \
+                         blocks are not in the market, except those of our list. Blocks are followed, and the search is tried \
+                         again later. Name a node that gives the logs of ranges (eth_getLogs), or start from a snapshot (--snapshot)"
+                    );
+                }
+            }
             Some(Missing::Unread) => {
                 if self.spans.passed_over(&segment) {
                     let (from, to) = (part.from, part.to);

@@ -11,13 +11,13 @@ use braid_primitives::{Address, B256, Block, NATIVE_ETHER, PoolKey, Token, Token
 use braid_protocols::{DecodeError, Discovered, Pool, pool::MAX_COINS};
 use braid_store::market::{Exclusion, ExclusionKind};
 
-use super::{grow::address, synchronizer::Synchronizer};
+use super::{advance::polled, grow::address, synchronizer::Synchronizer};
 use crate::{
     FollowError,
     metadata::read_tokens,
     proof::{Proof, announced_in, by_factories},
     rules::denied,
-    state::{Base, read_states},
+    state::{Base, CallsLeft, Unread, read_states},
 };
 
 /// Pools of a market that a block may make unreadable without a warning.
@@ -31,6 +31,8 @@ pub(super) struct Joined {
     refused: Vec<(PoolKey, Exclusion)>,
     /// Pools whose answers could not be decoded.
     unread: Vec<(PoolKey, DecodeError)>,
+    /// Pools that take more calls than are left for a block.
+    postponed: Vec<PoolKey>,
 }
 
 impl Joined {
@@ -50,31 +52,38 @@ impl Synchronizer {
         base: Option<Base<'_>>,
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
-        let mut joined = self.join(keys, market.tokens(), base, block_hash).await?;
+        // Where nothing is known, everything has to be read.
+        let left = base.map(|_| CallsLeft::new(self.config.calls_at_a_block));
+        let left = left.as_ref();
+        let mut joined = self.join(keys, market.tokens(), base, left, block_hash).await?;
         let lost: BTreeSet<PoolKey> = joined.excluded().filter(|pool| market.pool_id(*pool).is_some()).collect();
         if !lost.is_empty() {
-            let again = self.join(&lost, &joined.tokens, None, block_hash).await?;
+            let again = self.join(&lost, &joined.tokens, None, left, block_hash).await?;
             joined.refused.retain(|(pool, _)| !lost.contains(pool));
             joined.unread.retain(|(pool, _)| !lost.contains(pool));
             joined.refused.extend(again.refused);
             joined.unread.extend(again.unread);
             joined.pools.extend(again.pools);
+            joined.postponed.extend(again.postponed);
             joined.tokens = again.tokens;
         }
         Ok(joined)
     }
 
-    /// Reads known pools at a block. `base` holds their earlier states, if there are any.
+    /// Reads known pools at a block. `base` holds their earlier states, if there are any; `left` bounds their calls: pools
+    /// that were announced earlier take theirs first.
     pub(super) async fn join(
         &mut self,
         keys: &BTreeSet<PoolKey>,
         tokens: &Arc<Tokens>,
         base: Option<Base<'_>>,
+        left: Option<&CallsLeft>,
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
         let mut unconfirmed = self.prove(keys, block_hash).await?;
         self.name_coins(keys, block_hash).await?;
-        let mut joined = Joined { tokens: Arc::clone(tokens), pools: vec![], refused: vec![], unread: vec![] };
+        let mut joined =
+            Joined { tokens: Arc::clone(tokens), pools: vec![], refused: vec![], unread: vec![], postponed: vec![] };
         let mut wanted: Vec<Discovered> = Vec::with_capacity(keys.len());
         for key in keys {
             let excluded = match self.known.get(*key) {
@@ -89,9 +98,12 @@ impl Synchronizer {
                 None => wanted.extend(self.known.get(*key).cloned()),
             }
         }
-        let states = read_states(&self.node, block_hash, &wanted, base).await?;
-        let mut held = Vec::with_capacity(wanted.len());
-        for (pool, state) in wanted.into_iter().zip(states) {
+        wanted.sort_by_key(|pool| left.and_then(|_| self.known.announced_at(pool.key)));
+        let states = read_states(&self.node, block_hash, &wanted, base, left).await?;
+        let mut read: Vec<_> = wanted.into_iter().zip(states).collect();
+        read.sort_by_key(|(pool, _)| pool.key);
+        let mut held = Vec::with_capacity(read.len());
+        for (pool, state) in read {
             match state {
                 // A pool whose announcement stands for several products shows its product only now.
                 Ok((_, product)) if !self.catalog.follows(product) => joined.refused.push((pool.key, denied(product))),
@@ -99,7 +111,8 @@ impl Synchronizer {
                     Some(exclusion) => joined.refused.push((pool.key, exclusion)),
                     None => held.push((pool, state, product)),
                 },
-                Err(error) => joined.unread.push((pool.key, error)),
+                Err(Unread::Undecoded(error)) => joined.unread.push((pool.key, error)),
+                Err(Unread::Postponed) => joined.postponed.push(pool.key),
             }
         }
         // Most announced pools hold next to nothing and are excluded: their tokens are not read.
@@ -205,6 +218,9 @@ impl Synchronizer {
             }
         }
         dropped.extend(replaced(base, &joined.pools));
+        // Between blocks they stay as they were.
+        let is_next = base.block().hash != block.hash;
+        dropped.extend(joined.postponed.iter().filter(|pool| is_next && base.pool_id(**pool).is_some()));
         let trimmed = if dropped.is_empty() { None } else { Some(base.without(&dropped)) };
         let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.key));
         let read: Vec<PoolKey> = joined.pools.iter().map(|pool| pool.key).collect();
@@ -221,6 +237,7 @@ impl Synchronizer {
             self.pending.remove(&pool);
             self.exclude(pool, exclusion);
         }
+        self.postpone(joined.postponed, is_next.then_some(base), block.number);
         for (pool, error) in joined.unread {
             if self.known.is_excluded(pool) {
                 self.pending.remove(&pool);
@@ -230,6 +247,26 @@ impl Synchronizer {
             self.exclude(pool, of_reading(error.to_string()));
         }
         Ok(Arc::new(market))
+    }
+
+    /// Makes pools wait that take more calls than are left for a block: between blocks there is time for them. Those of
+    /// the market before a block that take so many at each are excluded, and read again like others that were not read.
+    fn postpone(&mut self, postponed: Vec<PoolKey>, before: Option<&Market>, number: u64) {
+        if postponed.is_empty() {
+            return;
+        }
+        let each_block: BTreeSet<PoolKey> = before.into_iter().flat_map(polled).collect();
+        let (excluded, waiting): (Vec<PoolKey>, Vec<PoolKey>) =
+            postponed.into_iter().partition(|pool| each_block.contains(pool));
+        self.pending.extend(waiting);
+        if let Some(example) = excluded.first() {
+            let pools = excluded.len();
+            tracing::warn!(number, pools, %example, "pools take more calls than there are for a block: they leave the market, and are read again later");
+        }
+        for pool in excluded {
+            self.pending.remove(&pool);
+            self.exclude(pool, of_reading("reading it takes more calls than there are for a block".into()));
+        }
     }
 
     /// Adds pools that were excluded because they could not be read to those that wait to be read: the node may have

@@ -101,9 +101,15 @@ impl Synchronizer {
                 continue;
             }
             let logs = match self.node.logs_between(short.start, short.end - 1, self.catalog.block()).await {
-                // What a node says that it lacks, it does not hide.
-                Err(NodeError::Pruned { .. }) => continue,
-                logs => logs?,
+                // What a node says that it lacks, or fails at, it does not hide.
+                Err(error) => {
+                    if error.is_rate_limit() || self.node.height().await.is_err() {
+                        return Err(error.into());
+                    }
+                    tracing::debug!(%error, from = short.start, "a range is not compared with its blocks");
+                    continue;
+                }
+                Ok(logs) => logs,
             };
             let mut counts = BTreeMap::new();
             logs.iter().for_each(|log| *counts.entry(log.block_number).or_default() += 1);

@@ -129,6 +129,27 @@ async fn a_gift_to_a_vault_v2_is_in_the_market_of_its_block() {
     assert_ne!(content(&market)[&key], before);
 }
 
+/// What vaults take of a block was bounded for each of them, and not for all together.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pools_for_which_a_block_has_no_calls_leave_the_market_and_the_others_are_followed() {
+    let chain = funded().await;
+    let config = FollowerConfig { calls_at_a_block: (0, 0), ..quick() };
+    let mut follower = follow_with(&chain.ws_url(), config).await;
+    let all = at_head(&mut follower, &chain).await.pools().len();
+    for _ in 0..3 {
+        act(&chain, at::FLUID_DEX_USDC_ETH, &swap_in(true, U256::from(12_345_678_901_u64)), U256::ZERO).await;
+        let market = at_head(&mut follower, &chain).await;
+        assert!((all / 2..all).contains(&market.pools().len()), "{} of {all}", market.pools().len());
+    }
+    let status = status_when(&mut follower, |status| is_following(status) && status.waiting == 0).await;
+    assert!(status.excluded > 0 && status.excluded + status.pools == all, "{status:?}");
+    let market = at_head(&mut follower, &chain).await;
+    let fresh = from_scratch(&chain).await;
+    for (pool, now) in content(&market) {
+        assert_eq!(Some(&now), fresh.get(&pool), "pool {pool}");
+    }
+}
+
 /// The words of all pools that a change concerns must be read together.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_block_in_which_fluid_moved_costs_one_read_more() {

@@ -194,7 +194,9 @@ async fn when_the_block_that_made_a_pool_is_replaced_the_pool_is_forgotten() {
         chain.rpc().call("anvil_reorg", json!([depth, []])).await.unwrap();
         let market = assert_faithful(&mut follower, &chain).await;
         assert!(pool(&market, whole).is_some() && pool(&market, gone).is_none(), "depth {depth}");
-        assert_eq!(follower.status.borrow().excluded, excluded_afresh(&chain).await, "depth {depth}");
+        // The status is not borrowed while something is waited for: the follower could not change it.
+        let excluded = excluded_afresh(&chain).await;
+        assert_eq!(follower.status.borrow().excluded, excluded, "depth {depth}");
         // Another pool gets the same position in the list.
         let other = make(&chain).await;
         fill(&chain, other).await;

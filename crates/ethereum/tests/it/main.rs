@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::cast_possible_truncation, clippy::print_stdout)]
 
 mod acts;
+mod answers;
 mod behind;
 mod buffers;
 mod faults;
@@ -19,4 +20,5 @@ mod snapshots;
 mod standin;
 mod support;
 mod surviving;
+mod unreadable;
 mod wire;

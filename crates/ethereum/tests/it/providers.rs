@@ -302,6 +302,33 @@ async fn a_node_that_gives_logs_only_of_named_contracts_is_followed_by_its_recei
     assert_eq!(logs, direct.logs_between(0, 50, &LogFilter::default()).await.unwrap());
 }
 
+/// A provider without the count of a block's transactions stopped the following of blocks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_counts_no_transactions_is_asked_for_headers_instead() {
+    const COUNT: &str = "eth_getBlockTransactionCountByHash";
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 83);
+    for (fault, most_refused) in [
+        (Fault::NoMethod(COUNT, -32_601, "the method does not exist/is not available"), 1),
+        (Fault::NoMethod(COUNT, -32_001, "rpc method is not whitelisted"), 1),
+        (Fault::NoMethod(COUNT, 35, "method is not available on freetier, please upgrade to paid tier"), 1),
+        // The whole message is refused, so that its parts are tried.
+        (Fault::Forbid(COUNT), 4),
+    ] {
+        let proxy = Proxy::before(chain.http_url()).await;
+        proxy.set(fault);
+        let node = Node::connect(&proxy.url).await.unwrap();
+        let mut follower = Follower::spawn(node.clone(), quick());
+        let market = at_head(&mut follower, &chain).await;
+        acts.several(&market, 4).await;
+        assert_faithful(&mut follower, &chain).await;
+        let refused = proxy.refused();
+        assert!((1..=most_refused).contains(&refused), "{fault:?}: {refused} refused");
+        assert_eq!(faults(&node), ["ok"], "{fault:?}");
+        follower.shutdown().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_are_as_long_as_a_node_takes_them() {
     let chain = chain().await;

@@ -46,6 +46,8 @@ pub(crate) enum Fault {
     LogRange(u64),
     /// Allows only two arguments for `eth_call`, so no state override.
     NoOverride,
+    /// Answers every `eth_call` with no bytes, as of accounts without code, and refuses state overrides.
+    EmptyCalls,
     /// Answers every `eth_call` with an error of its own.
     NoCalls,
     /// Does so for this many messages.
@@ -66,6 +68,22 @@ pub(crate) enum Fault {
     NoLogs,
     /// Removes all logs of blocks that are asked for by hash, and has no method for receipts.
     NoLogsByHash,
+    /// Answers one method with an error.
+    NoMethod(&'static str, i64, &'static str),
+    /// Answers messages that contain one method with HTTP status 403.
+    Forbid(&'static str),
+    /// Answers everything with this body.
+    Says(&'static str),
+    /// Adds an error that is null to results, and a result that is null to errors.
+    NullErrors,
+    /// Makes logs of blocks by hash null.
+    NullLogsByHash,
+    /// Closes the connection in place of an answer to messages for logs of blocks by hash.
+    CutLogsByHash,
+    /// Does so if a message is for the logs or receipts of more than this many blocks.
+    CutLogsOfMany(usize),
+    /// Knows blocks, but none of their receipts yet, and gives no logs, or fails at them.
+    NoLogsYet { fails: bool },
     /// Answers requests for logs of blocks by hash with an error of its own.
     NoLogsByHashAtAll,
     /// Removes all logs of ranges of blocks. Those of single blocks pass.
@@ -160,6 +178,16 @@ async fn serve(
             std::future::pending().await
         }
         Fault::Status(status) => (status, String::new()),
+        Fault::Says(body) => (200, body.into()),
+        Fault::CutLogsByHash if items(&request).iter().any(by_hash) => return None,
+        Fault::CutLogsOfMany(most) if items(&request).iter().filter(|one| of_block(one)).count() > most => {
+            refused.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        Fault::Forbid(method) if request.to_string().contains(method) => {
+            refused.fetch_add(1, Ordering::Relaxed);
+            (403, "<html>forbidden</html>".into())
+        }
         Fault::Garbage => (200, "<html>come back later</html>".into()),
         Fault::Body(most) if body.len() > most => {
             refused.fetch_add(1, Ordering::Relaxed);
@@ -197,7 +225,7 @@ async fn serve(
                 }
                 _ => {
                     let said = spoil(fault, &request, answer);
-                    let refusals = ["please specify an address", "OutOfGas"];
+                    let refusals = ["please specify an address", "OutOfGas", "method"];
                     if refusals.iter().any(|refusal| said.contains(refusal)) {
                         refused.fetch_add(1, Ordering::Relaxed);
                     }
@@ -274,6 +302,18 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
             Fault::NoLogsByHash if request["method"] == "eth_getBlockReceipts" => {
                 fail_with(answer, json!({ "code": -32601, "message": "the method does not exist" }));
             }
+            Fault::NullErrors => {
+                let absent = if answer.get("error").is_some() { "result" } else { "error" };
+                answer[absent] = Value::Null;
+            }
+            Fault::NoLogsYet { fails: true } if request["method"] == "eth_getLogs" => fail_with(answer, failed()),
+            Fault::NoLogsYet { .. } if of_block(request) || request["method"] == "eth_getLogs" => {
+                answer["result"] = json!([]);
+            }
+            Fault::NullLogsByHash if by_hash(request) => answer["result"] = Value::Null,
+            Fault::NoMethod(method, code, message) if request["method"] == method => {
+                fail_with(answer, json!({ "code": code, "message": message }));
+            }
             Fault::NoLogsByHashAtAll if by_hash(request) => fail_with(answer, failed()),
             Fault::NoRangeLogs if range(request).is_some() => answer["result"] = json!([]),
             Fault::FewerLogs if request["method"] == "eth_getLogs" => {
@@ -288,7 +328,13 @@ fn spoil(fault: Fault, request: &Value, mut answer: Value) -> String {
                 answer.as_object_mut().unwrap().remove("result");
                 answer["error"] = json!({ "code": -32701, "message": "please specify an address in your request" });
             }
-            Fault::NoOverride if request["params"].as_array().is_some_and(|params| params.len() > 2) => {
+            Fault::EmptyCalls if is_call && request["params"].as_array().is_some_and(|params| params.len() < 3) => {
+                answer.as_object_mut().unwrap().remove("error");
+                answer["result"] = json!("0x");
+            }
+            Fault::NoOverride | Fault::EmptyCalls
+                if is_call && request["params"].as_array().is_some_and(|params| params.len() > 2) =>
+            {
                 fail_with(answer, json!({ "code": -32602, "message": "too many arguments, want at most 2" }));
             }
             Fault::NoCalls if is_call => fail_with(answer, failed()),
@@ -334,6 +380,11 @@ async fn look_back(client: &Client, upstream: &str, request: &mut Value, blocks:
     Some(())
 }
 
+/// Returns the requests of a message.
+fn items(message: &Value) -> &[Value] {
+    message.as_array().map_or(std::slice::from_ref(message), Vec::as_slice)
+}
+
 /// Returns requests with their answers, whether single or in a batch.
 fn pairs<'a>(request: &'a Value, answer: &'a mut Value) -> Vec<(&'a Value, &'a mut Value)> {
     match (request, answer) {
@@ -369,6 +420,11 @@ fn calls_at(request: &Value, block: B256) -> bool {
 /// Returns whether a request is for the logs of a block by its hash.
 fn by_hash(request: &Value) -> bool {
     request["method"] == "eth_getLogs" && request["params"][0].get("blockHash").is_some()
+}
+
+/// Returns whether a request is for everything that was logged in a block.
+fn of_block(request: &Value) -> bool {
+    by_hash(request) || request["method"] == "eth_getBlockReceipts"
 }
 
 /// Returns the number of blocks in a request for logs.

@@ -57,6 +57,10 @@ pub(crate) struct Rules {
     pub(crate) failing: Vec<(u64, u64)>,
     /// Whether it fails at them too if it is asked by the block's hash.
     pub(crate) fails_by_hash: bool,
+    /// Whether it never answers instead of failing.
+    pub(crate) hangs: bool,
+    /// The maximum number of blocks in a range. The connection is closed instead of an answer to more.
+    pub(crate) cuts_off: Option<u64>,
 }
 
 impl Rules {
@@ -175,6 +179,10 @@ pub(crate) fn first_from(first: u64) -> u64 {
     pairs().iter().map(|(block, _)| *block).find(|block| *block >= first).unwrap()
 }
 
+/// Stand in place of a status for no answer at all, and for a connection that is closed.
+const HANG: u16 = 0;
+const CUT: u16 = 1;
+
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap()
 }
@@ -190,6 +198,11 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, pairs: Arc<Vec<(
     tokio::time::sleep(latency).await;
     let (status, body) = answer(&request, &mut lock(&state), &pairs);
     lock(&state).asked.under_way -= 1;
+    if status == HANG {
+        std::future::pending::<()>().await;
+    } else if status == CUT {
+        return None;
+    }
     let retry = if status == 429 { "retry-after: 1\r\n" } else { "" };
     let head = format!(
         "HTTP/1.1 {status} -\r\ncontent-type: application/json\r\n{retry}content-length: {}\r\nconnection: close\r\n\r\n",
@@ -218,6 +231,15 @@ fn answer(request: &Value, state: &mut State, pairs: &[(u64, [Address; 3])]) -> 
     {
         state.asked.refused += 1;
         return (status, body.into());
+    }
+    if state.rules.hangs && requests.iter().any(|request| is_failing(&request["params"][0], &state.rules)) {
+        return (HANG, String::new());
+    }
+    let blocks =
+        |request: &Value| Some(number(&request["params"][0]["toBlock"])? - number(&request["params"][0]["fromBlock"])?);
+    if state.rules.cuts_off.is_some_and(|most| requests.iter().filter_map(blocks).any(|blocks| blocks >= most)) {
+        state.asked.refused += 1;
+        return (CUT, String::new());
     }
     let head = state.rules.head(request.is_array());
     let answers: Vec<Value> = requests.iter().map(|request| one(request, state, pairs, head)).collect();
@@ -256,25 +278,34 @@ fn one(request: &Value, state: &mut State, pairs: &[(u64, [Address; 3])], head: 
     answer
 }
 
+/// Returns whether a request for logs is for blocks that the node fails at.
+fn is_failing(filter: &Value, rules: &Rules) -> bool {
+    match (number(&filter["fromBlock"]), number(&filter["toBlock"])) {
+        (Some(from), Some(to)) => rules.failing.iter().any(|(first, last)| from <= *last && *first <= to),
+        _ if rules.fails_by_hash => {
+            let hash = filter["blockHash"].as_str().and_then(|hash| hash.parse::<B256>().ok());
+            // Nobody asks for older ones.
+            let newest = |(first, last): &(u64, u64)| *first.max(&last.saturating_sub(1_000))..=*last;
+            let mut failing = rules.failing.iter().flat_map(newest);
+            hash.is_some_and(|hash| failing.any(|block| rules.hash(block) == hash))
+        }
+        _ => false,
+    }
+}
+
 fn logs(filter: &Value, rules: &Rules, pairs: &[(u64, [Address; 3])]) -> Result<Value, (i64, String)> {
-    let is_failing = |block: &u64| rules.failing.iter().any(|(first, last)| (first..=last).contains(&block));
-    let failed = || Err((-32603, "Internal error".into()));
+    if is_failing(filter, rules) {
+        return Err((-32603, "Internal error".into()));
+    }
     let crowded = || (rules.crowded_from.unwrap_or(HEAD)..HEAD).map(made_up);
     let all: Vec<_> = pairs.iter().copied().chain(crowded()).collect();
     let (Some(from), Some(to)) = (number(&filter["fromBlock"]), number(&filter["toBlock"])) else {
         let hash: B256 = filter["blockHash"].as_str().unwrap().parse().unwrap();
-        let mut failing = rules.failing.iter().flat_map(|(first, last)| *first..=*last);
-        if rules.fails_by_hash && failing.any(|block| rules.hash(block) == hash) {
-            return failed();
-        }
         return Ok(all.iter().filter(|(block, _)| rules.hash(*block) == hash).map(|pair| log(rules, pair)).collect());
     };
     if let Some((most, message)) = rules.blocks.filter(|(most, _)| to - from >= *most) {
         let message = message.replace("{from}", &format!("0x{from:x}"));
         return Err((-32600, message.replace("{to}", &format!("0x{:x}", from + most - 1))));
-    }
-    if (from..=to).any(|block| is_failing(&block)) {
-        return failed();
     }
     let first = rules.history.map_or(0, |(first, _)| first);
     if from < first && rules.history.is_some_and(|(_, says_so)| says_so) {
