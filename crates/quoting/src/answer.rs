@@ -33,7 +33,7 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower
     let mut notes: Vec<Warning> = Vec::new();
     notes.extend(warnings::proxy(proxy_state));
     notes.extend(warnings::impact(total_impact));
-    notes.extend((draft.found.purchase.is_some() && !draft.found.program.buys()).then(warnings::surplus));
+    notes.extend(may_buy_more(draft).then(warnings::surplus));
     notes.extend((request.excludes_wrapping() && wraps_ether(draft)).then(warnings::wrapping));
     notes.extend(warnings::long_ttl(request.ttl_s, request.slippage_tolerance_bps));
     notes.extend(draft.exclusions.unverified.iter().map(warnings::unverified));
@@ -77,6 +77,14 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower
 }
 
 /// Returns whether the route wraps or unwraps ether.
+/// Returns whether a purchase sells a maximum input that may buy more than the exact output: not where it buys exactly, nor
+/// where the maximum is what the amount costs.
+fn may_buy_more(draft: &Draft) -> bool {
+    let found = &draft.found;
+    let sells_more = |needed_in| found.order.inputs.iter().any(|input| input.amount > needed_in);
+    found.purchase.as_ref().is_some_and(|purchase| !found.program.buys() && sells_more(purchase.needed_in))
+}
+
 fn wraps_ether(draft: &Draft) -> bool {
     let market = &draft.input.published.head.market;
     let pools = draft.found.solution.route.steps.iter().filter_map(|step| market.pool(step.pool));

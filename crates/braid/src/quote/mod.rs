@@ -21,13 +21,13 @@ use crate::units::{amount_of, format_units, parse_gwei};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   braid quote --market now.market 1.5 ETH USDC                   (sells 1.5 ETH)
-  braid quote --market now.market ETH 3000 USDC                  (buys exactly 3,000 USDC with ETH)
+  braid quote --market now.market ETH 3000 USDC                  (buys 3,000 USDC with ETH)
   braid quote --market now.market 1.5 ETH 2000 DAI USDC:60 WBTC:40    (a basket: shares in per cent)
   braid quote --rpc-url http://127.0.0.1:8545 1.5 ETH USDC       (reads it from a node first)
   braid quote --market now.market --json 1000 USDC WETH")]
 pub(crate) struct Args {
     /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
-    /// Or TOKEN AMOUNT TOKEN: what pays, and exactly how much of what to buy
+    /// Or TOKEN AMOUNT TOKEN: what pays, and how much of what to buy
     #[arg(value_name = "AMOUNT TOKEN", conflicts_with = "sell", required_unless_present = "sell")]
     words: Vec<String>,
     /// What to sell: symbol or address, and how many whole tokens, unless --buy says how many

@@ -30,7 +30,7 @@ use quote::Quote;
 #[command(after_help = "Examples, with the node in BRAID_RPC_URL:
   braid swap 1.5 ETH USDC --key-file key.txt           (shows what would happen)
   braid swap 1.5 ETH USDC --key-file key.txt --send    (does it)
-  braid swap ETH 3000 USDC --key-file key.txt          (buys exactly 3,000 USDC with ETH)
+  braid swap ETH 3000 USDC --key-file key.txt          (buys 3,000 USDC with ETH)
   braid swap 1000 USDC WETH:60 WBTC:40 --key-file keystore.json --permit2 --send    (a basket)
   braid swap 1.5 ETH USDC --key-file key.txt --api http://127.0.0.1:8080 --send     (by a service)
 
@@ -38,7 +38,7 @@ Nothing is signed or sent without --send. With --api a running service finds the
 Ends with 7 where the transaction would revert, or did.")]
 pub(crate) struct Args {
     /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
-    /// Or TOKEN AMOUNT TOKEN: what pays, and exactly how much of what to buy
+    /// Or TOKEN AMOUNT TOKEN: what pays, and how much of what to buy
     #[arg(value_name = "AMOUNT TOKEN", required = true)]
     words: Vec<String>,
     /// The node that transactions are sent to
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Sign and send. Without it nothing is
     #[arg(long)]
     send: bool,
-    /// Sign a Permit2 message instead of approving the proxy. Permit2 itself is approved, for exactly what is sold
+    /// Sign a Permit2 message instead of approving the proxy. Permit2 itself is approved once, without a limit
     #[arg(long)]
     permit2: bool,
     /// Largest acceptable slippage, in basis points

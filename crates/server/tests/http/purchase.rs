@@ -84,6 +84,8 @@ async fn ether_is_paid_up_to_the_maximum() {
     let wrapped = service.quote(&purchase(&NATIVE_ETHER.to_string(), "7", &WETH.to_string())).await;
     assert_eq!(wrapped["exact_output"]["needed_input"], "7");
     assert_eq!(wrapped["estimated_inputs"][0]["maximum_amount"], "7", "wrapping has no slippage");
+    let is_surplus = |warning: &Value| warning["code"] == "EXACT_OUTPUT_SURPLUS";
+    assert!(!wrapped["warnings"].as_array().unwrap().iter().any(is_surplus), "and buys no more");
 }
 
 #[tokio::test]
