@@ -495,7 +495,7 @@ impl Tuning {
     pub(crate) const NEAR_GAS_SHARES: [f64; 5] = [1e-3, 1e-2, 1e-1, 1.0, 10.0];
     pub(crate) const NEAR_GAS_HALVINGS: usize = 6;
     /// Searches of a pair with fewer steps, and with fewer pools on a path: the gap above which each is tried, the steps, and
-    /// the pools.
+    /// the pools. Results for these and for stops of pools are in `docs/internals/bench.md`, at the limit of gas.
     pub(crate) const FEWER_STEPS: [(f64, u16, usize); 7] = [
         (1e-2, 16, usize::MAX),
         (1e-2, 8, usize::MAX),
