@@ -175,8 +175,10 @@ impl<'a> Solver<'a> {
     /// Runs all stages.
     fn solve(mut self) -> Result<Solution, SolveError> {
         let (bound, mut best) = self.searched_best()?;
-        if self.problem.is_pair() && best.is_some() && (!is_large(self.prepared) || self.is_lost(bound, best.as_ref()))
-        {
+        // Leaves trades that are worth little more than their gas: a wide gap of theirs says nothing of liquidity.
+        let is_worth_it = bound > Tuning::SMALL_TRADE_GAS_UNITS * self.problem.gas_price;
+        let is_slow = is_large(self.prepared) && !self.is_lost(bound, best.as_ref());
+        if self.problem.is_pair() && best.is_some() && is_worth_it && !is_slow {
             self.offer_fewer_steps(bound, &mut best);
         }
         self.simplify_all(bound, &mut best);
