@@ -496,6 +496,8 @@ impl Tuning {
     pub(crate) const NEAR_GAS_HALVINGS: usize = 6;
     /// Searches of a pair with fewer steps, and with fewer pools on a path: the gap above which each is tried, the steps, and
     /// the pools. Results for these and for stops of pools are in `docs/internals/bench.md`, at the limit of gas.
+    /// In a large market none is tried below the first gap, and in the largest none at all: each takes a tenth of a second.
+    pub(crate) const FEWER_STEPS_GAP_OF_LARGE: f64 = 0.2;
     pub(crate) const FEWER_STEPS: [(f64, u16, usize); 7] = [
         (1e-2, 16, usize::MAX),
         (1e-2, 8, usize::MAX),

@@ -177,7 +177,9 @@ impl<'a> Solver<'a> {
         let (bound, mut best) = self.searched_best()?;
         // Leaves trades that are worth little more than their gas: a wide gap of theirs says nothing of liquidity.
         let is_worth_it = bound > Tuning::SMALL_TRADE_GAS_UNITS * self.problem.gas_price;
-        let is_slow = is_large(self.prepared) && !self.is_lost(bound, best.as_ref());
+        let is_far_enough = exceeds(bound, net_of(best.as_ref()), Tuning::FEWER_STEPS_GAP_OF_LARGE);
+        let is_largest = self.prepared.pair_count() > Tuning::WHOLE_PLANS_MOST_PAIRS;
+        let is_slow = is_large(self.prepared) && (is_largest || !is_far_enough);
         if self.problem.is_pair() && best.is_some() && is_worth_it && !is_slow {
             self.offer_fewer_steps(bound, &mut best);
         }
