@@ -192,6 +192,33 @@ proptest! {
     }
 
     #[test]
+    fn a_curve_charges_no_more_gas_than_the_swap_and_hardly_less(
+        position in (-1_500..0_i32, 1..1_500_i32, amount(90)), tier in prop_oneof![Just(1), Just(10), Just(60)],
+        start in -4_000..4_000_i32, zero_for_one: bool, share in 0.0..1.0_f64,
+    ) {
+        // A position that is thousands of words wide.
+        let (below, above, liquidity) = position;
+        let tick = |words: i32| ((start / tier + words * 256) * tier).clamp(-887_220, 887_220) / tier * tier;
+        let (lower, upper) = (tick(below), tick(above));
+        let liquidity = u128::try_from(liquidity).unwrap();
+        prop_assume!(lower < start && start < upper);
+        let state = v3_state(500, tier, start, std::iter::once((lower, upper, liquidity)));
+        let pool = pool(Product::UniswapV3, PoolState::UniswapV3(state));
+        let curve = pool.product.curve(&pool.state, [0, 1], &AT).unwrap();
+        let direction = curve.direction(u8::from(!zero_for_one)).unwrap();
+        let amount_in = direction.capacity_in().powf(share);
+        if amount_in > 1e9
+            && let Ok(swapped) = swap(&pool, zero_for_one, U256::from(amount_in))
+        {
+            // Leaves out what rounding moves over the edge of a word.
+            let charged = |amount_in: f64| curve.gas_units + direction.quote(amount_in).1;
+            let gas_units = swapped.gas_units as f64;
+            prop_assert!(charged(amount_in * (1.0 - 1e-6)) <= gas_units, "{} of {gas_units}", charged(amount_in));
+            prop_assert!(charged(amount_in * (1.0 + 1e-6)) >= 0.65 * gas_units, "{} of {gas_units}", charged(amount_in));
+        }
+    }
+
+    #[test]
     fn what_liquidity_ends_after_is_what_the_pool_takes(pool in concentrated(), zero_for_one: bool, amount_in in amount(255)) {
         if let Err(SwapError::InsufficientLiquidity { consumed, .. }) = swap(&pool, zero_for_one, amount_in)
             && !consumed.is_zero()
