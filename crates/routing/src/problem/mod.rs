@@ -283,7 +283,7 @@ impl<'a> Problem<'a> {
 }
 
 /// Adds an amount of a token to a list that has each token once.
-fn add(list: &mut Vec<(u32, f64)>, token: u32, amount: f64) {
+pub(crate) fn add(list: &mut Vec<(u32, f64)>, token: u32, amount: f64) {
     match list.iter_mut().find(|(known, _)| *known == token) {
         Some((_, sum)) => *sum += amount,
         None => list.push((token, amount)),

@@ -7,7 +7,13 @@ use crate::Request;
 use crate::candidates::plans::{self, Plan};
 use crate::exact::candidate::Candidate;
 use crate::problem::support::Support;
-use crate::problem::{Flow, Problem};
+use crate::problem::{Flow, Problem, add};
+
+/// The best route of a pair: its flows, and what arrives.
+struct Pair {
+    flows: Vec<Flow>,
+    arrived: f64,
+}
 
 impl Solver<'_> {
     /// Tries the best routes of the pairs that a basket consists of, all together: they find splits that the basket's own
@@ -15,21 +21,22 @@ impl Solver<'_> {
     pub(super) fn offer_pairs(&self, best: &mut Option<Candidate>) -> bool {
         let before = net_of(best.as_ref());
         let cells = plans::assigned(&self.problem, &self.potentials);
-        let mut support = Support::default();
+        let (mut support, mut kept) = (Support::default(), Vec::new());
         for (input, output, amount) in &cells {
-            if input == output {
-                continue;
+            let mut arrived = *amount;
+            if input != output {
+                let Some(pair) = self.pair(*input, *output, *amount, cells.len()) else { return false };
+                let Some(more) = support.with(&pair.flows, self.problem.hops) else { return false };
+                (support, arrived) = (more, pair.arrived);
             }
-            let Some(flows) = self.pair_flows(*input, *output, *amount, cells.len()) else { return false };
-            let Some(more) = support.with(&flows, self.problem.hops) else { return false };
-            support = more;
+            add(&mut kept, *output, arrived);
         }
-        self.offer_plans(&[Plan { flows: support.flows().to_vec(), kept: Vec::new() }], best);
+        self.offer_plans(&[Plan { flows: support.flows().to_vec(), kept }], best);
         net_of(best.as_ref()) > before
     }
 
-    /// Returns the flows of the best route of one pair of `count`.
-    fn pair_flows(&self, input: u32, output: u32, amount: f64, count: usize) -> Option<Vec<Flow>> {
+    /// Searches one pair of `count`.
+    fn pair(&self, input: u32, output: u32, amount: f64, count: usize) -> Option<Pair> {
         let [from, to] = [input, output].map(|token| self.prepared.token(token));
         let amount = U256::try_from(amount).ok().filter(|amount| !amount.is_zero())?;
         #[allow(clippy::cast_possible_truncation, reason = "no more than the request's steps")]
@@ -39,6 +46,7 @@ impl Solver<'_> {
         let problem = Problem::new(self.prepared, &request).ok()?;
         let problem = Problem { closed: self.problem.closed.clone(), active: self.problem.active.clone(), ..problem };
         let (_, found) = Solver::new(self.prepared, &request, problem).searched_best().ok()?;
-        Some(self.flows_of(found.as_ref())).filter(|flows| !flows.is_empty())
+        let arrived = f64::from(*found.as_ref()?.route.amounts_out.first()?);
+        Some(Pair { flows: self.flows_of(found.as_ref()), arrived }).filter(|pair| !pair.flows.is_empty())
     }
 }
