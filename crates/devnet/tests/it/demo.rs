@@ -7,6 +7,7 @@ use std::{
     net::{TcpListener, TcpStream},
     path::PathBuf,
     process::{Child, Command, Output, Stdio},
+    sync::atomic::{AtomicU16, Ordering},
 };
 
 const DEVNET: &str = env!("CARGO_BIN_EXE_braid-devnet");
@@ -21,8 +22,13 @@ fn braid() -> PathBuf {
     path
 }
 
+/// Returns a port on which nothing listens, below those that the kernel gives to programs that ask for any: such a program
+/// might be given it before the demo listens there.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 1_000).unwrap() * 10;
+    let mut ports = std::iter::repeat_with(|| first + TRIED.fetch_add(1, Ordering::Relaxed));
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 /// A running demo on free ports.
