@@ -500,10 +500,11 @@ impl Tuning {
     /// the pools. Results for these and for stops of pools are in `docs/internals/bench.md`, at the limit of gas.
     /// In a large market none is tried below the first gap, and in the largest none at all: each takes a tenth of a second.
     pub(crate) const FEWER_STEPS_GAP_OF_LARGE: f64 = 0.2;
-    pub(crate) const FEWER_STEPS: [(f64, u16, usize); 7] = [
+    pub(crate) const FEWER_STEPS: [(f64, u16, usize); 8] = [
         (1e-2, 16, usize::MAX),
         (1e-2, 8, usize::MAX),
         (1e-2, u16::MAX, 5),
+        (1e-2, u16::MAX, 4),
         (1e-2, u16::MAX, 3),
         (1e-2, u16::MAX, 2),
         (Self::LOST_GAP, 4, usize::MAX),
