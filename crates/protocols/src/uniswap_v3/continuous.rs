@@ -20,9 +20,7 @@ pub(super) fn pair_curve(state: &State, costs: &Costs) -> PairCurve {
 /// A point where a swap pays extra gas: the tick, its gas, the change of liquidity, and its price if it is stored.
 struct Stop {
     tick: i32,
-    /// Gas apart from that of word edges, and the number of edges charged here.
     gas_units: u64,
-    word_edges: u64,
     net: i128,
     sqrt_price_x96: Option<U256>,
 }
@@ -40,47 +38,66 @@ fn stops(state: &State, costs: &Costs, falling: bool) -> Vec<Stop> {
     let at_tick = |tick: &Tick| Stop {
         tick: tick.index,
         gas_units: costs.tick_gas_units,
-        word_edges: 0,
         net: tick.liquidity_net,
         sqrt_price_x96: Some(tick.sqrt_price_x96),
     };
     let mut stops: Vec<Stop> =
         if falling { below.iter().rev().map(at_tick).collect() } else { above.iter().map(at_tick).collect() };
-    let bare =
-        |tick: i32, gas_units: u64, word_edges: u64| Stop { tick, gas_units, word_edges, net: 0, sqrt_price_x96: None };
+    let bare = |tick: i32, gas_units: u64| Stop { tick, gas_units, net: 0, sqrt_price_x96: None };
     // leaving the current tick writes an oracle observation
     let moved = if falling { state.tick } else { state.tick.saturating_add(1) };
-    stops.push(bare(moved, costs.tick_moved_gas_units, 0));
-    let spacing = state.tick_spacing.max(1);
-    let compressed = state.tick.div_euclid(spacing);
-    let word = (if falling { compressed } else { compressed + 1 }).div_euclid(WORD);
+    stops.push(bare(moved, costs.tick_moved_gas_units));
     let last = if falling { below.first() } else { above.last() };
     let last = last.map_or(state.tick, |tick| tick.index);
     let is_within = |tick: i32| if falling { tick >= last } else { tick <= last };
+    let words = Words::new(state, falling);
+    // a word edge that is also an initialised tick is charged as that
+    let at_edges: Vec<i32> =
+        stops.iter().filter_map(|stop| words.edge_at(stop.tick).filter(|_| stop.sqrt_price_x96.is_some())).collect();
     let (mut passed, mut together) = (0, 1);
-    loop {
-        let k = passed + together - 1;
-        let edge = if falling { (word - k) * WORD } else { (word + k) * WORD + WORD - 1 };
-        let edge = edge.saturating_mul(spacing);
-        if !is_within(edge) {
-            break;
-        }
-        stops.push(bare(edge, 0, u64::from(together.unsigned_abs())));
-        passed += together;
+    while is_within(words.edge(passed + together - 1)) {
+        let to = passed + together;
+        let ticks = at_edges.partition_point(|edge| *edge < to) - at_edges.partition_point(|edge| *edge < passed);
+        let edges = u64::from(together.unsigned_abs()).saturating_sub(ticks as u64);
+        stops.extend((edges > 0).then(|| bare(words.edge(to - 1), edges * costs.word_gas_units)));
+        passed = to;
         together = if passed < WORD_EDGES { 1 } else { passed / 2 };
     }
     stops.retain(|stop| is_within(stop.tick));
-    // do not charge a word edge that is also an initialised tick
     stops.sort_by_key(|stop| (if falling { -stop.tick } else { stop.tick }, stop.sqrt_price_x96.is_none()));
-    stops.dedup_by(|later, first| {
-        let is_tick = later.tick == first.tick && later.word_edges > 0 && first.sqrt_price_x96.is_some();
-        later.word_edges -= u64::from(is_tick);
-        is_tick && later.word_edges == 0
-    });
-    for stop in &mut stops {
-        stop.gas_units += stop.word_edges * costs.word_gas_units;
-    }
     stops
+}
+
+/// The edges of bitmap words that a swap passes, numbered in its order from 0.
+struct Words {
+    /// The word that the swap starts in.
+    first: i32,
+    spacing: i32,
+    falling: bool,
+}
+
+impl Words {
+    fn new(state: &State, falling: bool) -> Self {
+        let spacing = state.tick_spacing.max(1);
+        let compressed = state.tick.div_euclid(spacing);
+        Self { first: (if falling { compressed } else { compressed + 1 }).div_euclid(WORD), spacing, falling }
+    }
+
+    /// Returns the tick of an edge.
+    fn edge(&self, number: i32) -> i32 {
+        let compressed = match self.falling {
+            true => (self.first - number) * WORD,
+            false => (self.first + number) * WORD + WORD - 1,
+        };
+        compressed.saturating_mul(self.spacing)
+    }
+
+    /// Returns the number of the edge at a tick; `None` if there is none.
+    fn edge_at(&self, tick: i32) -> Option<i32> {
+        let word = tick.div_euclid(self.spacing).div_euclid(WORD);
+        let number = if self.falling { self.first - word } else { word - self.first };
+        (self.edge(number) == tick).then_some(number)
+    }
 }
 
 fn stretches(state: &State, stops: &[Stop], end: impl Fn(f64) -> f64, falling: bool) -> Vec<Stretch> {

@@ -193,16 +193,19 @@ proptest! {
 
     #[test]
     fn a_curve_charges_no_more_gas_than_the_swap_and_hardly_less(
-        position in (-1_500..0_i32, 1..1_500_i32, amount(90)), tier in prop_oneof![Just(1), Just(10), Just(60)],
+        positions in prop::collection::vec((-1_500..0_i32, 1..1_500_i32, amount(90)), 1..12),
+        spacing in prop_oneof![Just(1), Just(10), Just(60)],
         start in -4_000..4_000_i32, zero_for_one: bool, share in 0.0..1.0_f64,
     ) {
-        // A position that is thousands of words wide.
-        let (below, above, liquidity) = position;
-        let tick = |words: i32| ((start / tier + words * 256) * tier).clamp(-887_220, 887_220) / tier * tier;
-        let (lower, upper) = (tick(below), tick(above));
-        let liquidity = u128::try_from(liquidity).unwrap();
-        prop_assume!(lower < start && start < upper);
-        let state = v3_state(500, tier, start, std::iter::once((lower, upper, liquidity)));
+        // Positions that are thousands of words wide, and end where a word does.
+        let word = (start / spacing).div_euclid(256);
+        let last = 887_220 / spacing * spacing;
+        let positions = positions.into_iter().map(|(below, above, liquidity)| {
+            let lower = ((word + below) * 256 * spacing).max(-last);
+            let upper = (((word + above) * 256 + 255) * spacing).min(last);
+            (lower, upper, u128::try_from(liquidity).unwrap())
+        });
+        let state = v3_state(500, spacing, start, positions);
         let pool = pool(Product::UniswapV3, PoolState::UniswapV3(state));
         let curve = pool.product.curve(&pool.state, [0, 1], &AT).unwrap();
         let direction = curve.direction(u8::from(!zero_for_one)).unwrap();

@@ -19,7 +19,7 @@ pub enum SimplePlan {
     /// Twenty equal parts, one after the other, over at most four paths; a shared pool is priced after the earlier
     /// parts.
     Chunks,
-    /// A hundred equal parts, over as many paths as pay for their gas.
+    /// A hundred equal parts, over as many paths as pay for their gas and fit the steps that a route may have.
     FineChunks,
 }
 

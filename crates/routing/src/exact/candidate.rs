@@ -213,12 +213,12 @@ mod tests {
 
     const UNIT: u128 = 10_u128.pow(18);
 
-    #[test]
-    fn a_pool_whose_error_names_no_amount_gets_what_its_curve_takes() {
-        // The last pool takes 1,000 units more before its reserve exceeds 112 bits, and its error does not say so. What
-        // is too much goes into a pool of one unit, which pays next to nothing for it.
+    /// Runs a plan that sells 5,000 units of token 1 through two pools for token 2, the first with these reserves and the
+    /// second with one unit, and then a pool for token 0 that takes 1,000 units more before its reserve exceeds 112 bits.
+    /// Returns what it pays, in units, and the number of steps.
+    fn sold_to_a_nearly_full_pool(first_reserves: u128, units: [f64; 3]) -> (f64, usize) {
         let nearly_full = (1_u128 << 112) - 1 - 1_000 * UNIT;
-        let pools = [((1, 2), [100_000 * UNIT; 2]), ((1, 2), [UNIT; 2]), ((2, 0), [nearly_full; 2])];
+        let pools = [((1, 2), [first_reserves * UNIT; 2]), ((1, 2), [UNIT; 2]), ((2, 0), [nearly_full; 2])];
         let market = prepared(&pools);
         let amount = U256::from(5_000 * UNIT);
         let problem = problem(&market, token(1), amount, token(0));
@@ -228,30 +228,26 @@ mod tests {
             let side = u8::from(market.graph().ends(pair)[0] != node(from));
             Flow { pair, side, from: node(from), to: node(to), amount_in: units * 1e18 }
         };
-        let flows = [flow(1, 1, 2, 4_999.0), flow(2, 1, 2, 1.0), flow(3, 2, 0, 999.0)];
+        let [deep, thin, last] = units;
+        let flows = [flow(1, 1, 2, deep), flow(2, 1, 2, thin), flow(3, 2, 0, last)];
         let found = best_run(&problem, &request(&market, token(1), amount, token(0)), &flows, None).unwrap();
-        let paid = f64::from(found.route.amounts_out[0]) / 1e18;
+        (f64::from(found.route.amounts_out[0]) / 1e18, found.route.steps.len())
+    }
+
+    #[test]
+    fn a_pool_whose_error_names_no_amount_gets_what_its_curve_takes() {
+        // The last pool's error does not say how much it takes. What is too much goes into the thin pool, which pays next to
+        // nothing for it.
+        let (paid, steps) = sold_to_a_nearly_full_pool(100_000, [4_999.0, 1.0, 999.0]);
         assert!((996.0..998.0).contains(&paid), "{paid} of 1,000 units less the fee");
-        assert_eq!(found.route.steps.len(), 3);
+        assert_eq!(steps, 3);
     }
 
     #[test]
     fn what_a_full_pool_does_not_take_is_sold_where_it_pays_least() {
-        // The last pool takes 1,000 units. The deep pool pays 2,500 for nearly everything, at half the rate of the thin
-        // pool, whose rate is only good because it gets next to nothing; it never pays more than one unit.
-        let nearly_full = (1_u128 << 112) - 1 - 1_000 * UNIT;
-        let pools = [((1, 2), [5_000 * UNIT; 2]), ((1, 2), [UNIT; 2]), ((2, 0), [nearly_full; 2])];
-        let market = prepared(&pools);
-        let amount = U256::from(5_000 * UNIT);
-        let problem = problem(&market, token(1), amount, token(0));
-        let node = |at: u32| index32(market.node(token(at)));
-        let flow = |pair: u32, from: u32, to: u32, units: f64| {
-            let side = u8::from(market.graph().ends(pair)[0] != node(from));
-            Flow { pair, side, from: node(from), to: node(to), amount_in: units * 1e18 }
-        };
-        let flows = [flow(1, 1, 2, 4_999.999), flow(2, 1, 2, 0.001), flow(3, 2, 0, 1_000.0)];
-        let found = best_run(&problem, &request(&market, token(1), amount, token(0)), &flows, None).unwrap();
-        let paid = f64::from(found.route.amounts_out[0]) / 1e18;
+        // The first pool pays 2,500 for nearly everything, at half the rate of the thin pool, whose rate is only good
+        // because it gets next to nothing; it never pays more than one unit.
+        let (paid, _) = sold_to_a_nearly_full_pool(5_000, [4_999.999, 0.001, 1_000.0]);
         assert!((996.0..998.0).contains(&paid), "{paid} of 1,000 units less the fee");
     }
 }

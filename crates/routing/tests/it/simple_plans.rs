@@ -102,7 +102,8 @@ fn no_simple_plan_pays_more_where_amounts_are_beyond_most_pools() {
     assert!(compared > 1_000, "{compared}");
 }
 
-/// Returns pools from token 1 over 2 and 3, and from token 4 over 5 and 6, to token 7, and one that gives it a price. Prices disagree by up to 1% each way.
+/// Returns pools from token 1 over 2 and 3, and from token 4 over 5 and 6, to token 7, and one that gives it a price.
+/// Prices disagree by up to 1% each way.
 fn side_by_side(seed: u64) -> Vec<Sketch> {
     let mut random = Random(seed);
     let sides = [(1, 2, 3), (4, 5, 6)].into_iter().flat_map(|(input, one, other)| {
