@@ -35,6 +35,7 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower
     notes.extend(warnings::impact(total_impact));
     notes.extend(may_buy_more(draft).then(warnings::surplus));
     notes.extend((request.excludes_wrapping() && wraps_ether(draft)).then(warnings::wrapping));
+    notes.extend(warnings::unknown_pools(&draft.unknown.pools));
     notes.extend(warnings::long_ttl(request.ttl_s, request.slippage_tolerance_bps));
     notes.extend(draft.exclusions.unverified.iter().map(warnings::unverified));
     notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
@@ -65,7 +66,7 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower
         issues: Issues {
             balance: approvals::balance_issues(&draft.found.order, holdings, shown),
             allowance: approvals::allowance_issues(&approvals),
-            unknown_protocols: draft.unknown_protocols.clone(),
+            unknown_protocols: draft.unknown.protocols.clone(),
         },
         approvals: approvals::listed(approvals, request.listed()),
         permit2: permit(draft, holdings),

@@ -14,7 +14,7 @@ use crate::accounts::Holdings;
 use crate::feed::Published;
 use crate::model::Explanation;
 use crate::request::QuoteRequest;
-use crate::resolve::Tokens;
+use crate::resolve::{Tokens, Unknown};
 use crate::simulation::Simulated;
 
 /// A request with its market: the input of a solve.
@@ -82,8 +82,8 @@ pub(crate) struct Found {
 pub(crate) struct Draft {
     /// The request with its market.
     pub input: SolveInput,
-    /// Unrecognised protocol names in the request.
-    pub unknown_protocols: Vec<String>,
+    /// Names in the request's filter that match nothing.
+    pub unknown: Unknown,
     /// Pools and tokens that the service excludes.
     pub exclusions: ServiceExclusions,
     /// The route, its order and its program.

@@ -1,8 +1,10 @@
 //! Resolves the addresses and names of a request to the tokens and pools of a market.
 
+use std::collections::HashSet;
+
 use braid_audit::Quarantine;
 use braid_market::Market;
-use braid_primitives::{TokenId, U256};
+use braid_primitives::{Address, PoolId, PoolKey, TokenId, U256};
 use braid_protocols::Product;
 use braid_routing::PoolFilter;
 
@@ -89,8 +91,18 @@ pub(crate) fn misspelt(request: &QuoteRequest) -> Option<Problem> {
     (!unknown.is_empty()).then(|| Problem::invalid(unknown))
 }
 
-/// Returns the filter of a request's pools, on top of the service's exclusions, and its unrecognised protocol names.
-pub(crate) fn filter(market: &Market, request: &QuoteRequest, exclusions: PoolFilter) -> (PoolFilter, Vec<String>) {
+/// Names in a request's filter that match nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Unknown {
+    /// Protocol names.
+    pub protocols: Vec<String>,
+    /// Excluded pools.
+    pub pools: Vec<PoolKey>,
+}
+
+/// Returns the filter of a request's pools, on top of the service's exclusions, and what the request names that does not
+/// exist.
+pub(crate) fn filter(market: &Market, request: &QuoteRequest, exclusions: PoolFilter) -> (PoolFilter, Unknown) {
     let mut filter = exclusions;
     let mut unknown = Vec::new();
     let mut named = |names: &[String]| -> Vec<Product> {
@@ -113,8 +125,28 @@ pub(crate) fn filter(market: &Market, request: &QuoteRequest, exclusions: PoolFi
             filter.exclude_product(*product);
         }
     }
-    for pool in request.exclude_pools.iter().filter_map(|key| market.pool_id(*key)) {
-        filter.exclude_pool(pool);
+    let (excluded, pools) = excluded_pools(market, request);
+    excluded.into_iter().for_each(|pool| filter.exclude_pool(pool));
+    (filter, Unknown { protocols: unknown, pools })
+}
+
+/// Returns the pools that a request excludes, and the keys that no pool of the market has. A contract alone stands for all
+/// pools that it holds.
+pub(crate) fn excluded_pools(market: &Market, request: &QuoteRequest) -> (Vec<PoolId>, Vec<PoolKey>) {
+    let (mut excluded, mut unknown) = (Vec::new(), Vec::new());
+    for key in &request.exclude_pools {
+        match market.pool_id(*key) {
+            Some(pool) => excluded.push(pool),
+            None => unknown.push(*key),
+        }
     }
-    (filter, unknown)
+    // Walks the market only for addresses that are no pool.
+    let contracts: HashSet<Address> = unknown.iter().filter(|key| key.id.is_none()).map(|key| key.contract).collect();
+    if !contracts.is_empty() {
+        let is_held = |key: &PoolKey| key.id.is_some() && contracts.contains(&key.contract);
+        let held: Vec<PoolKey> = market.pools().iter().map(|pool| pool.key).filter(is_held).collect();
+        unknown.retain(|key| key.id.is_some() || held.iter().all(|pool| pool.contract != key.contract));
+        excluded.extend(held.into_iter().filter_map(|key| market.pool_id(key)));
+    }
+    (excluded, unknown)
 }

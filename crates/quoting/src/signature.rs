@@ -69,7 +69,10 @@ impl Signatures {
             None => match check_signer(data.hash, plan.taker, &verified.signature) {
                 Ok(()) => Ok(verified),
                 Err(_) if accounts.node.is_some() => Err(no_answer()),
-                Err(problem) => Err(problem),
+                Err(problem) => {
+                    let asks = "only a service with a node can ask a contract wallet";
+                    Err(invalid(&format!("{}; {asks}", problem.detail)))
+                }
             },
             Some(true) => {
                 let data = permit2::is_valid_signature_calldata(data.hash, verified.signature.clone());

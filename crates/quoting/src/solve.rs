@@ -12,8 +12,8 @@ use braid_simulation::WorkPool;
 use crate::draft::{Draft, Found, ServiceExclusions, SolveInput};
 use crate::measures::Measures;
 use crate::problem::{Code, FieldCode, FieldError, Problem};
-use crate::request::QuoteRequest;
-use crate::resolve::{self, Tokens};
+use crate::request::{DEFAULT_HOPS, MAX_HOPS, QuoteRequest};
+use crate::resolve::{self, Tokens, Unknown};
 use crate::search::{NoQuote, Search};
 use crate::{costs, explain, purchase, sale};
 
@@ -71,13 +71,13 @@ impl Solver {
 /// # Errors
 /// The problem of a request that has no quote.
 pub(crate) fn solve(input: SolveInput, exclusions: ServiceExclusions, limits: SolveLimits) -> Result<Draft, Problem> {
-    let (search, unknown_protocols) = search_input(&input, &exclusions, limits);
+    let (search, unknown) = search_input(&input, &exclusions, limits);
     let found = match input.request.exact_output() {
         Some(amount) => purchase::buy(search, amount),
         None => sale::sell(search),
     };
     let found = found.map_err(|error| refused(error, &input))?;
-    let mut draft = finish(input, exclusions, unknown_protocols, found, limits)?;
+    let mut draft = finish(input, exclusions, unknown, found, limits)?;
     if draft.input.request.explain {
         draft.explanation = Some(explain::explain(&draft));
     }
@@ -95,24 +95,24 @@ pub(crate) fn along(
     limits: SolveLimits,
     (needed_in, route, buys): (U256, Route, bool),
 ) -> Result<Draft, Problem> {
-    let (search, unknown_protocols) = search_input(&input, &exclusions, limits);
+    let (search, unknown) = search_input(&input, &exclusions, limits);
     let found = match input.request.exact_output() {
         Some(amount) => purchase::along(search, amount, buys, (needed_in, &route)),
         None => sale::along(search, route),
     };
     let found = found.map_err(|error| refused(error, &input))?;
-    finish(input, exclusions, unknown_protocols, found, limits)
+    finish(input, exclusions, unknown, found, limits)
 }
 
-/// Returns the input of a search, and the request's unrecognised protocol names.
+/// Returns the input of a search, and what the request's filter names that does not exist.
 fn search_input<'a>(
     input: &'a SolveInput,
     exclusions: &ServiceExclusions,
     limits: SolveLimits,
-) -> (Search<'a>, Vec<String>) {
+) -> (Search<'a>, Unknown) {
     let SolveInput { published, request, tokens, created_at_ms, .. } = input;
     let market = &published.head.market;
-    let (filter, unknown_protocols) = resolve::filter(market, request, exclusions.filter.clone());
+    let (filter, unknown) = resolve::filter(market, request, exclusions.filter.clone());
     let (head_s, ttl_s) = (market.block().timestamp, request.ttl_ms(limits.ttl_ms) / 1_000);
     let deadline_s = (created_at_ms / 1_000).max(head_s).saturating_add(ttl_s).saturating_add(PERMIT_GRACE_S);
     let trade = braid_routing::Request {
@@ -124,10 +124,7 @@ fn search_input<'a>(
         max_steps: request.max_steps.map_or(limits.max_steps, |steps| steps.min(limits.max_steps)),
         at: market.block().next(),
     };
-    (
-        Search { published, request, trade, deadline_s, verifies_transfers: exclusions.verifies_transfers },
-        unknown_protocols,
-    )
+    (Search { published, request, trade, deadline_s, verifies_transfers: exclusions.verifies_transfers }, unknown)
 }
 
 /// Returns the problem of a request that has no quote: misspelt names in `include_protocols` if they left no route,
@@ -144,7 +141,7 @@ fn refused(error: NoQuote, input: &SolveInput) -> Problem {
 fn finish(
     input: SolveInput,
     exclusions: ServiceExclusions,
-    unknown_protocols: Vec<String>,
+    unknown: Unknown,
     found: Found,
     limits: SolveLimits,
 ) -> Result<Draft, Problem> {
@@ -159,7 +156,7 @@ fn finish(
     Ok(Draft {
         expires_at_ms: input.created_at_ms.saturating_add(request.ttl_ms(limits.ttl_ms)),
         input,
-        unknown_protocols,
+        unknown,
         exclusions,
         found,
         permit,
@@ -170,6 +167,28 @@ fn finish(
         explanation: None,
         kept: None,
     })
+}
+
+/// Returns what to do if the market does not take an amount, with the limits of the request that may be the obstacle. Several
+/// inputs or outputs may need more pools on a path than each pair does, because their paths meet.
+fn limited(request: &QuoteRequest, less: &str) -> String {
+    let QuoteRequest { max_hops, max_steps, .. } = request;
+    let is_basket = request.inputs.len() > 1 || request.outputs.len() > 1;
+    let (mut within, mut ways) = (Vec::new(), vec![less.to_owned()]);
+    if let Some(most) = max_steps {
+        within.push(format!("max_steps ({most})"));
+        ways.push("allow more steps".into());
+    }
+    if *max_hops < if is_basket { MAX_HOPS } else { DEFAULT_HOPS } {
+        within.push(format!("max_hops ({max_hops})"));
+        ways.push("allow more hops".into());
+    }
+    if is_basket {
+        ways.push("ask for fewer tokens at once".into());
+    }
+    let within =
+        if within.is_empty() { String::new() } else { format!(" along a route within {}", within.join(" and ")) };
+    format!("{within}: {}", ways.join(", or "))
 }
 
 /// Returns the problem that an error of the search is to a client.
@@ -203,11 +222,7 @@ fn no_route(error: NoQuote, request: &QuoteRequest, tokens: &Tokens) -> Problem 
                 Some(_) => ("the market cannot pay the whole amount of the output", "ask for less"),
                 None => ("the market cannot take the whole amount", "sell less"),
             };
-            let detail = match request.max_steps {
-                Some(most) => format!("{cannot} along a route within max_steps ({most}): {less}, or allow more steps"),
-                None => format!("{cannot}: {less}"),
-            };
-            Problem::new(Code::InsufficientLiquidity, detail)
+            Problem::new(Code::InsufficientLiquidity, format!("{cannot}{}", limited(request, less)))
         }
         SolveError::AmountTooSmall => {
             Problem::new(Code::AmountTooSmall, "an output would round to zero: use a larger amount")

@@ -1,6 +1,6 @@
 //! Warnings of answers.
 
-use braid_primitives::Address;
+use braid_primitives::{Address, PoolKey};
 use braid_routing::Uncertified;
 
 use crate::model::Warning;
@@ -42,6 +42,18 @@ pub(crate) fn surplus() -> Warning {
 pub(crate) fn wrapping() -> Warning {
     let message = "wrapped_ether cannot be excluded: wrapping costs no fee, is one to one, and is how native ether reaches the pools";
     Warning { code: "WRAPPING_NOT_EXCLUDED", message: message.into() }
+}
+
+/// Most pools that a warning names.
+const MAX_POOLS_NAMED: usize = 5;
+
+/// Warns that the request excludes pools that Braid does not know.
+pub(crate) fn unknown_pools(pools: &[PoolKey]) -> Option<Warning> {
+    let mut named: Vec<String> = pools.iter().take(MAX_POOLS_NAMED).map(PoolKey::to_string).collect();
+    let more = pools.len() - named.len();
+    named.extend((more > 0).then(|| format!("and {more} more")));
+    let message = format!("exclude_pools names what is no pool that Braid knows: {}", named.join(", "));
+    (!pools.is_empty()).then_some(Warning { code: "UNKNOWN_POOLS", message })
 }
 
 /// Longest lifetime without a warning, in seconds: the default.

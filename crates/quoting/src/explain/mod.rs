@@ -13,7 +13,7 @@ use crate::model::{
     SingleStep, StepPrice,
 };
 use crate::shown::Shown;
-use crate::{costs, path, prices};
+use crate::{costs, path, prices, resolve};
 
 /// Explains a draft's route.
 pub(crate) fn explain(draft: &Draft) -> Explanation {
@@ -150,9 +150,8 @@ fn filter_allowing(draft: &Draft, allowed: Option<Product>) -> PoolFilter {
     excluded.filter(|product| allowed != Some(**product)).for_each(|product| filter.exclude_product(*product));
     if allowed.is_some() {
         let market = &draft.input.published.head.market;
-        for pool in draft.input.request.exclude_pools.iter().filter_map(|key| market.pool_id(*key)) {
-            filter.exclude_pool(pool);
-        }
+        let (pools, _) = resolve::excluded_pools(market, &draft.input.request);
+        pools.into_iter().for_each(|pool| filter.exclude_pool(pool));
     }
     filter
 }

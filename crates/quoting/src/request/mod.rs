@@ -18,7 +18,9 @@ pub use declare::Request;
 pub use document::Field;
 pub use market::{ChainQuery, PricesQuery, TokensQuery};
 pub use parse::{AskedToken, parse_quote_id};
-pub use quote::{InputEntry, Listed, MAX_ENTRIES, MAX_TTL_S, OutputEntry, PartnerFeeRequest, QuoteRequest};
+pub use quote::{
+    DEFAULT_HOPS, InputEntry, Listed, MAX_ENTRIES, MAX_HOPS, MAX_TTL_S, OutputEntry, PartnerFeeRequest, QuoteRequest,
+};
 
 /// Names of the schemas of all bodies.
 pub const NAMES: [&str; 8] = [

@@ -17,6 +17,12 @@ pub const MAX_ENTRIES: usize = 6;
 /// Longest `ttl_s`, in seconds.
 pub const MAX_TTL_S: u16 = 900;
 
+/// Largest `max_hops`.
+pub const MAX_HOPS: u8 = 8;
+
+/// `max_hops` of a request that does not state it.
+pub const DEFAULT_HOPS: u8 = 4;
+
 /// Longest `exclude_pools`, `exclude_protocols` and `include_protocols`.
 const MAX_FILTERS: usize = 256;
 
@@ -50,14 +56,15 @@ request! {
         pub slippage_tolerance_bps: u16 = Integer(0..=5_000_u16), default(100);
         /// Most pools on a path from an input to an output; wrapping ether does not count. Where paths of a route share a token, tokens may
         /// cross from one to the other and pass more. Default 4.
-        pub max_hops: u8 = Integer(1..=8_u8), default(4);
+        pub max_hops: u8 = Integer(1..=MAX_HOPS), default(DEFAULT_HOPS);
         /// Most steps in the route, wrapping ether included. Default and maximum: the service's limit, 40 unless configured.
         pub max_steps: Option<u16> = Integer(1..=64_u16), optional;
         /// Ids or family names of protocols to exclude; `issues` lists the unknown ones. `wrapped_ether` stays usable.
         pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new());
         /// Ids or family names of the only protocols to use; `issues` lists the unknown ones. They are an error if there is no route.
         pub include_protocols: Option<Vec<String>> = List(Text, 0..=MAX_FILTERS), optional;
-        /// Pools to exclude: a contract's address and, if the contract holds many pools, a slash and the pool's id.
+        /// Pools to exclude: a contract's address and, if the contract holds many pools, a slash and the pool's id. Without an id all pools of
+        /// such a contract are excluded. A warning lists the unknown ones.
         pub exclude_pools: Vec<PoolKey> = List(Pool, 0..=MAX_FILTERS), default(Vec::new());
         /// `slow`, `standard` (default), `fast` or `urgent`.
         pub gas_priority: GasTier = Tier, default(GasTier::Standard);

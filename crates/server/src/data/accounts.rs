@@ -20,6 +20,9 @@ use crate::http::body::Valid;
 use crate::http::problem::Refusal;
 use crate::problems::AskProblems;
 
+/// Seconds after which to ask a service without a node again: it may have one after a restart.
+const NO_NODE_RETRY_S: u64 = 3_600;
+
 /// Balances of an account, by token; a read that failed is absent.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Balances {
@@ -37,7 +40,7 @@ pub struct Allowances {
 /// Returns balances of an account.
 ///
 /// # Errors
-/// `NOT_READY`, also if the node does not answer; `MARKET_STALE`.
+/// `NOT_READY`, also if the node does not answer, or there is none; `MARKET_STALE`.
 #[utoipa::path(post, path = "/v1/balances", tag = "market", summary = "Balances", security((), ("api_key" = [])), request_body = BalancesRequest,
     responses((status = 200, description = "Balances of an account.", body = Data<Balances>), AskProblems))]
 pub async fn balances(
@@ -95,6 +98,11 @@ async fn read(
     ether_of: Option<Address>,
 ) -> Result<(Vec<Option<U256>>, Option<U256>), Problem> {
     let block = markets.current()?.head.block().hash;
+    if accounts.node.is_none() {
+        let detail =
+            "this service has no node, so it reads no balances and allowances: ask one that has, or your own node";
+        return Err(Problem::new(Code::NotReady, detail).retry_after(NO_NODE_RETRY_S));
+    }
     let no_answer = || Problem::new(Code::NotReady, "the node does not answer: retry").retry_after(2);
     accounts.words(block, calls, ether_of).await.ok_or_else(no_answer)
 }

@@ -139,6 +139,7 @@ async fn accounts_need_a_node_and_a_well_formed_question() {
     assert_eq!(status, 422);
     let (status, body) = ask("/v1/balances", json!({"chain_id": 1, "owner": USDC, "tokens": [USDC]})).await;
     assert_eq!((status, body["code"].as_str()), (503, Some("NOT_READY")));
+    assert!(body["detail"].as_str().unwrap().starts_with("this service has no node"), "{body}");
 }
 
 /// A single pool with another price, deep or drained, must not change the prices, because the other pools outweigh it.

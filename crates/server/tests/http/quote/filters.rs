@@ -46,12 +46,31 @@ async fn pools_that_share_a_contract_go_by_their_ids() {
     let [first, second] = [1, 2].map(|id| PoolKey::with_id(contract, B256::with_last_byte(id)).to_string());
     assert_eq!(first.len(), 42 + 1 + 66);
     for (excluded, used) in [(&second, &first), (&first, &second)] {
-        let quote = service.quote(&one_hop(json!([excluded, contract.to_string()]))).await;
+        let quote = service.quote(&one_hop(json!([excluded]))).await;
         assert_eq!(named(&quote), std::slice::from_ref(used));
+        assert!(!quote["warnings"].to_string().contains("UNKNOWN_POOLS"));
         service.build(&json!({"quote_id": quote["quote_id"]})).await;
     }
-    let (status, answer) = service.refused_quote(&one_hop(json!([first.to_lowercase(), second]))).await;
-    assert_eq!((status, answer["code"].as_str()), (422, Some("NO_ROUTE_FOUND")));
+    // A contract's address alone excludes all its pools.
+    for excluded in [json!([first.to_lowercase(), second]), json!([contract.to_string()])] {
+        let (status, answer) = service.refused_quote(&one_hop(excluded)).await;
+        assert_eq!((status, answer["code"].as_str()), (422, Some("NO_ROUTE_FOUND")));
+    }
+}
+
+/// A mistyped address once excluded nothing, and the answer did not say so.
+#[tokio::test]
+async fn excluded_pools_that_nobody_knows_are_named_in_a_warning() {
+    let service = Service::start().await;
+    let mut body = request();
+    let known = service.quote(&body).await["path"]["steps"][0]["pool"].as_str().unwrap().to_owned();
+    let [stranger, id] = [Address::repeat_byte(0xee).to_string(), format!("{known}/{}", B256::with_last_byte(7))];
+    body["exclude_pools"] = json!([known, stranger, id]);
+    let quote = service.quote(&body).await;
+    let warning = &quote["warnings"][0];
+    assert_eq!(warning["code"], "UNKNOWN_POOLS");
+    let message = warning["message"].as_str().unwrap();
+    assert!(message.ends_with(&format!(": {stranger}, {id}")), "{message}");
 }
 
 #[tokio::test]

@@ -67,6 +67,29 @@ async fn where_max_steps_is_the_obstacle_the_refusal_names_it() {
     assert!(answer["errors"][0]["detail"].as_str().unwrap().contains("at least 3 steps"), "{answer:#}");
 }
 
+/// Paths of a basket meet and may need more pools than each alone: "sell less" once was all that the service said.
+#[tokio::test]
+async fn a_refused_basket_names_the_limit_of_hops() {
+    let service = Service::start().await;
+    let huge = format!("1{}", "0".repeat(36));
+    let mut body = swap(&USDC.to_string(), &huge, &WETH.to_string());
+    let detail = async |body: &Value| {
+        let (status, answer) = service.refused_quote(body).await;
+        assert_eq!((status, answer["code"].as_str()), (422, Some("INSUFFICIENT_LIQUIDITY")), "{answer:#}");
+        answer["detail"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(detail(&body).await, "the market cannot take the whole amount: sell less");
+    body["max_hops"] = json!(2);
+    let within =
+        "the market cannot take the whole amount along a route within max_hops (2): sell less, or allow more hops";
+    assert_eq!(detail(&body).await, within);
+    body["outputs"] = json!([
+        {"chain_id": 1, "address": WETH, "ratio_bps": 5_000},
+        {"chain_id": 1, "address": DAI, "ratio_bps": 5_000},
+    ]);
+    assert_eq!(detail(&body).await, format!("{within}, or ask for fewer tokens at once"));
+}
+
 async fn refused_or_quoted(service: &Service, body: &Value) -> (u16, Value) {
     let response = service.post("/v1/quote", body).send().await.unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
