@@ -10,6 +10,7 @@
 use super::profit::noise;
 use crate::prepare::{Arrow, RoughArrow, index32};
 use crate::problem::Problem;
+use crate::problem::potentials::rates_by_pools;
 use crate::problem::reachable::hops_ahead;
 use crate::tuning::Tuning;
 
@@ -34,6 +35,9 @@ pub(crate) struct Layers<'a, 'p> {
     place: Vec<u32>,
     /// Count of these numbers.
     places: usize,
+    /// For each of these numbers the most that a unit of the input becomes at marginal rates, by the most pools that lead
+    /// to the token.
+    rates: Vec<Vec<f64>>,
 }
 
 /// The routes that a bound is restricted to.
@@ -60,10 +64,13 @@ impl Decisions {
 }
 
 /// Prices of all nodes: some given, the others such that no pool out of them earns more than its gas.
+///
+/// A node is never priced below what its token costs by way of the cheapest given node: at that price no pool that leads
+/// to it earns anything, and what it is worth at the output below that price does not matter.
 #[derive(Debug, Default)]
 pub(crate) struct LayerPrices {
-    /// Prices by the set of tracked tokens visited, the remaining pools, and the token's number; zero if there is no
-    /// way to the output.
+    /// Prices by the set of tracked tokens visited, the remaining pools, and the token's number; zero if so many pools do
+    /// not lead to it.
     price: Vec<Vec<Vec<f64>>>,
     given: Vec<LayerNode>,
 }
@@ -103,7 +110,15 @@ impl<'a, 'p> Layers<'a, 'p> {
                 places += 1;
             }
         }
-        Self { problem, caps, ahead: hops_ahead(problem), place, places }
+        let of_places = |rates: Vec<f64>| {
+            let mut of_places = vec![0.0; places];
+            for (place, rate) in place.iter().zip(rates).filter(|(place, _)| **place != u32::MAX) {
+                of_places[*place as usize] = rate;
+            }
+            of_places
+        };
+        let rates = rates_by_pools(problem).into_iter().map(of_places).collect();
+        Self { problem, caps, ahead: hops_ahead(problem), place, places, rates }
     }
 
     /// Returns the most of a token that a route can hold.
@@ -181,12 +196,15 @@ impl<'a, 'p> Layers<'a, 'p> {
         let mut reached: Vec<Vec<u32>> = vec![vec![target]; decisions.sets()];
         for left in 1..problem.hops {
             let mut next: Vec<Vec<u32>> = vec![vec![target]; decisions.sets()];
+            let floors = self.floors(given, left);
             for seen in 0..decisions.sets() {
                 let here = || given.iter().map(|(node, _)| node).filter(|node| (node.left, node.seen) == (left, seen));
                 // Puts those first: most others are worth most through one of them.
                 next[seen].extend(here().map(|node| node.token));
                 here().for_each(|node| is_given[self.place(node.token)] = true);
                 let mut above = std::mem::take(&mut price[seen][left]);
+                let unpriced = above.iter_mut().zip(&floors).filter(|(price, _)| **price <= 0.0);
+                unpriced.for_each(|(price, floor)| *price = *floor);
                 // Visits the nodes that a pool can lead to from here: those with the same visited tokens, plus at most
                 // their own.
                 for after in (0..decisions.sets()).filter(|after| after & seen == seen) {
@@ -194,18 +212,19 @@ impl<'a, 'p> Layers<'a, 'p> {
                     for &to in reached[after].iter().filter(|to| is_next(to)) {
                         let price_out = price[after][left - 1][self.place(to)];
                         for (rough, arrow) in graph.to_inner(to as usize).iter() {
-                            let Some(price) = above.get_mut(self.place(rough.to)) else { continue };
+                            let place = self.place(rough.to);
+                            let Some(price) = above.get_mut(place) else { continue };
                             if price_out * rough.most_back() <= *price {
                                 continue;
                             }
                             let bit = decisions.bit(arrow.to);
                             let is_here = seen & bit == bit && self.is_inner(LayerNode { left, token: arrow.to, seen });
-                            if !is_here || is_given[self.place(arrow.to)] || !self.is_open(arrow.pair, decisions) {
+                            if !is_here || is_given[place] || !self.is_open(arrow.pair, decisions) {
                                 continue;
                             }
                             let known = *price;
                             self.raise(arrow, price_out, price);
-                            if known <= 0.0 && *price > 0.0 {
+                            if known <= floors[place] && *price > floors[place] {
                                 next[seen].push(arrow.to);
                             }
                         }
@@ -218,6 +237,21 @@ impl<'a, 'p> Layers<'a, 'p> {
         }
         prices.given = given.iter().map(|(node, _)| *node).collect();
         prices
+    }
+
+    /// Computes the least price of each token at which it matters with `left` remaining pools: what it costs at marginal
+    /// rates by way of the given node, with more remaining pools, at which the input is cheapest. Rounded down.
+    fn floors(&self, given: &[(LayerNode, f64)], left: usize) -> Vec<f64> {
+        let before = given.iter().filter(|(node, _)| node.left > left);
+        let input_price = before.map(|(node, price)| price * self.rates(node.left)[self.place(node.token)]);
+        let cheapest = input_price.fold(f64::INFINITY, f64::min) / Tuning::FAR_OUTWARD;
+        let floor = |rate: &f64| if *rate > 0.0 { cheapest / rate } else { 0.0 };
+        self.rates(left).iter().map(floor).collect()
+    }
+
+    /// Returns the most that a unit of the input becomes of each token, if `left` pools may still follow.
+    fn rates(&self, left: usize) -> &[f64] {
+        self.rates.get(self.problem.hops - left).or(self.rates.last()).map_or(&[], Vec::as_slice)
     }
 
     /// Raises the price of the token that an arrow leads back to until the pool earns no more than its gas.
@@ -334,5 +368,63 @@ impl<'a, 'p> Layers<'a, 'p> {
     /// Returns the price of a node.
     pub(crate) fn price(&self, layer_prices: &LayerPrices, node: LayerNode) -> f64 {
         layer_prices.price[node.seen][node.left][self.place(node.token)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    use super::*;
+    use crate::problem::potentials::Potentials;
+    use crate::problem::reachable::reachable;
+    use crate::testing::{prepared, problem, token};
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "amounts of small markets")]
+    fn units(ether: f64) -> u128 {
+        (ether * 1e18) as u128
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(31), ..ProptestConfig::with_cases(1_000) })]
+
+        #[test]
+        fn no_pool_out_of_a_node_without_a_given_price_earns_more_than_its_gas(
+            pools in prop::collection::vec(((0_u32..7, 1_u32..7), 0.05_f64..400.0, 0.8_f64..1.25), 6..20),
+            amount in 0.02_f64..50.0,
+            hops in 2_usize..6,
+            gwei in 0.0_f64..20.0,
+            given in prop::collection::vec((0_u32..7, 1_usize..5, 0.5_f64..1.5), 0..4),
+        ) {
+            let pools = pools.into_iter().map(|((a, step), depth, tilt)| ((a, (a + step) % 7), [units(depth), units(depth * tilt)]));
+            let market = prepared(&pools.chain([((1, 0), [units(10.0); 2])]).collect::<Vec<_>>());
+            let problem = Problem { hops, gas_price: gwei * 1e9, ..problem(&market, token(1), U256::from(units(amount)), token(0)) };
+            let potentials = Potentials::with_first_slippage(&problem, None);
+            let (is_reachable, start, decisions) = (reachable(&problem), potentials.start_prices(&problem), Decisions::default());
+            let layers = Layers::new(&problem, &is_reachable, &potentials.cap);
+            let source = LayerNode { left: hops, token: index32(problem.source), seen: 0 };
+            let mut known = vec![(source, start[problem.source])];
+            for (position, left, factor) in given {
+                let node = LayerNode { left, token: index32(market.node(token(position))), seen: 0 };
+                let is_known = |node: &LayerNode| known.iter().any(|(known, _)| known == node);
+                if (node.token as usize) < start.len() && layers.is_inner(node) && !is_known(&node) {
+                    known.push((node, start[node.token as usize] * factor));
+                }
+            }
+            let prices = layers.layer_prices(&known, &decisions, LayerPrices::default());
+            let inner = (0..index32(start.len())).flat_map(|token| (1..hops).map(move |left| LayerNode { left, token, seen: 0 }));
+            for node in inner.filter(|node| layers.is_inner(*node) && known.iter().all(|(known, _)| known != node)) {
+                for arrow in market.graph().arrows(node.token as usize) {
+                    let leads_on = arrow.to as usize == problem.target || market.graph().is_inner(arrow.to as usize) && layers.arrives(node.left - 1, arrow.to, 0, &decisions).is_some();
+                    let Some((curve, direction)) = problem.direction(arrow.pair, arrow.side).filter(|_| leads_on) else { continue };
+                    let price_out = layers.price(&prices, LayerNode { left: node.left - 1, token: arrow.to, seen: 0 });
+                    let rate = direction.average_rate(price_out, layers.cap(node.token), curve.gas_units * problem.gas_price);
+                    let price = layers.price(&prices, node);
+                    prop_assert!(rate <= price * (1.0 + 1e-12), "{:?} has price {}, and a pool that pays {}", node, price, rate);
+                }
+            }
+        }
     }
 }

@@ -127,7 +127,8 @@ impl Prepared {
             None => Standing::new(&graph, &curves, &prices, &groups),
         };
         let core = Core::new(&graph, &standing, &prices, &deepest_first);
-        let pool_count = pairs.count_pools(|pair| curves.get(pair as usize).is_some_and(Option::is_some));
+        let with_curve = (0_u32..).zip(curves.iter()).filter(|(_, curve)| curve.is_some()).map(|(pair, _)| pair);
+        let pool_count = pairs.count_pools(with_curve);
         let fill_order = FillOrder::new(&graph, deepest_first);
         Self { market, nodes, pairs, curves, graph, depths, prices, standing, fill_order, core, pool_count }
     }

@@ -51,13 +51,12 @@ impl Pairs {
         self.list[pair as usize]
     }
 
-    /// Counts the pools with a pair that passes a test.
-    pub(crate) fn count_pools(&self, test: impl Fn(u32) -> bool) -> u32 {
-        let pairs = (0_u32..).zip(&self.list).filter(|(id, _)| test(*id));
+    /// Counts the pools of some pairs, which are given in the order of ids.
+    pub(crate) fn count_pools(&self, pairs: impl Iterator<Item = u32>) -> u32 {
         // Counts each pool at its first pair: the pairs of a pool are neighbours.
-        let (count, _) = pairs.fold((0_u32, None), |(count, last), (_, pair)| {
-            (count + u32::from(last != Some(pair.pool)), Some(pair.pool))
-        });
+        let pools = pairs.map(|pair| self.get(pair).pool);
+        let (count, _) =
+            pools.fold((0_u32, None), |(count, last), pool| (count + u32::from(last != Some(pool)), Some(pool)));
         count
     }
 

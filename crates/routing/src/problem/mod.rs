@@ -218,7 +218,8 @@ impl<'a> Problem<'a> {
         if self.closed.is_empty() {
             return self.prepared.pool_count();
         }
-        self.prepared.pairs().count_pools(|pair| self.is_open(pair) && self.curve(pair).is_some())
+        let pairs = 0..index32(self.prepared.pair_count());
+        self.prepared.pairs().count_pools(pairs.filter(|pair| self.is_open(*pair) && self.curve(*pair).is_some()))
     }
 
     /// Returns the pools that are not open, each once.

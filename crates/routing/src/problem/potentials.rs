@@ -165,15 +165,32 @@ impl Potentials {
     }
 }
 
+/// Computes the most of each inner token that a unit of a pair's input can become at marginal rates, by the most pools
+/// that lead to it: at least what any pool makes of the most that one pool less leads to.
+pub(crate) fn rates_by_pools(problem: &Problem<'_>) -> Vec<Vec<f64>> {
+    caps_by_pools(problem, problem.source, 1.0, Through::All, true).1
+}
+
 /// Computes the most of each token that an amount of an input can become at marginal rates.
 fn caps(problem: &Problem<'_>, input: usize, amount: f64, through: Through) -> Vec<f64> {
+    caps_by_pools(problem, input, amount, through, false).0
+}
+
+/// Computes the same, and if it `is_kept` what it is for each inner token by the most pools that lead to it.
+fn caps_by_pools(
+    problem: &Problem<'_>,
+    input: usize,
+    amount: f64,
+    through: Through,
+    is_kept: bool,
+) -> (Vec<f64>, Vec<Vec<f64>>) {
     let mut cap = vec![0.0; problem.token_count];
     cap[input] = amount * Tuning::OUTWARD;
     let hops = problem.hops;
     let range = SweepRange { through, hops, start: input, ends: &problem.terms.weights, lone: problem.target };
     let may_improve =
         |here: f64, cap: &[f64], rough: RoughArrow| here * rough.most_spot() * Tuning::OUTWARD > cap[rough.to as usize];
-    sweep(problem, range, false, &mut cap, may_improve, |here, cap, _, arrow| {
+    let layers = sweep(problem, range, is_kept, &mut cap, may_improve, |here, cap, _, arrow| {
         let reached = here * arrow.spot * Tuning::OUTWARD;
         let better = reached > cap[arrow.to as usize] && arrow.to as usize != input && problem.is_open(arrow.pair);
         if better {
@@ -181,7 +198,7 @@ fn caps(problem: &Problem<'_>, input: usize, amount: f64, through: Through) -> V
         }
         better
     });
-    cap
+    (cap, layers)
 }
 
 /// Computes the input that would give, at marginal rates, what the input's pools can give together:

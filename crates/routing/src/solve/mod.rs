@@ -457,11 +457,20 @@ impl<'a> Solver<'a> {
         Certificate::new(bound + surplus, found.net + surplus, gross, covered, excluded)
     }
 
-    /// Counts the open pools between tokens from which an output can be reached.
+    /// Counts the open pools between tokens from which an output can be reached: inner tokens, and the ends.
     fn visited(&self) -> u32 {
         let (worth, graph) = (&self.potentials.worth, self.prepared.graph());
-        let leads_on = |token: u32| worth.get(token as usize).is_some_and(|worth| *worth > 0.0);
-        let is_visited = |pair: u32| self.problem.is_open(pair) && graph.ends(pair).into_iter().all(leads_on);
-        self.prepared.pairs().count_pools(is_visited)
+        let leads_on = |token: &u32| worth.get(*token as usize).is_some_and(|worth| *worth > 0.0);
+        let is_visited = |(pair, ends): &(u32, [u32; 2])| self.problem.is_open(*pair) && ends.iter().all(leads_on);
+        let inner =
+            graph.inner_pairs().iter().map(|pair| (pair.id, pair.ends)).filter(is_visited).map(|(pair, _)| pair);
+        if !self.problem.has_outer_end {
+            return self.prepared.pairs().count_pools(inner);
+        }
+        let outer_ends = self.problem.terms.ends().into_iter().filter(|end| !graph.is_inner(*end));
+        let beside = outer_ends.flat_map(|end| graph.arrows(end)).map(|arrow| (arrow.pair, graph.ends(arrow.pair)));
+        let mut pairs: Vec<u32> = inner.chain(beside.filter(is_visited).map(|(pair, _)| pair)).collect();
+        pairs.sort_unstable();
+        self.prepared.pairs().count_pools(pairs.into_iter())
     }
 }
