@@ -11,7 +11,6 @@ use super::profit::noise;
 use crate::prepare::{Arrow, RoughArrow, index32};
 use crate::problem::Problem;
 use crate::problem::potentials::rates_by_pools;
-use crate::problem::reachable::hops_ahead;
 use crate::tuning::Tuning;
 
 /// A token on a path, by how far the path has come.
@@ -29,14 +28,12 @@ pub(crate) struct Layers<'a, 'p> {
     pub(crate) problem: &'a Problem<'p>,
     /// The most of each token that a route can hold.
     caps: &'a [f64],
-    /// Fewest pools from the input to each token.
-    ahead: Vec<u16>,
     /// Numbers of the ends and of the tokens that a route can pass; `u32::MAX` for the others.
     place: Vec<u32>,
     /// Count of these numbers.
     places: usize,
     /// For each of these numbers the most that a unit of the input becomes at marginal rates, by the most pools that lead
-    /// to the token.
+    /// to the token; zero if so many do not.
     rates: Vec<Vec<f64>>,
 }
 
@@ -118,7 +115,7 @@ impl<'a, 'p> Layers<'a, 'p> {
             of_places
         };
         let rates = rates_by_pools(problem).into_iter().map(of_places).collect();
-        Self { problem, caps, ahead: hops_ahead(problem), place, places, rates }
+        Self { problem, caps, place, places, rates }
     }
 
     /// Returns the most of a token that a route can hold.
@@ -162,9 +159,8 @@ impl<'a, 'p> Layers<'a, 'p> {
         let (problem, token) = (self.problem, node.token as usize);
         token != problem.source
             && token != problem.target
-            && self.place[token] != u32::MAX
             && (1..problem.hops).contains(&node.left)
-            && usize::from(self.ahead[token]) + node.left <= problem.hops
+            && self.rates(node.left).get(self.place(node.token)).is_some_and(|rate| *rate > 0.0)
     }
 
     /// Returns the node of a path that reaches a token between the ends after visiting the tracked tokens of a set;

@@ -14,12 +14,6 @@ pub(crate) fn reachable(problem: &Problem<'_>) -> Vec<bool> {
     ahead.iter().zip(&behind).map(within).collect()
 }
 
-/// Computes the fewest pools from an input to each token.
-pub(crate) fn hops_ahead(problem: &Problem<'_>) -> Vec<u16> {
-    let tokens = |list: &[(u32, f64)]| list.iter().map(|(token, _)| *token as usize).collect::<Vec<_>>();
-    distances(problem, &tokens(&problem.terms.supplies), &tokens(&problem.terms.weights), true)
-}
-
 /// Distance of a token that cannot be reached; the sum of two does not overflow.
 const FAR: u16 = u16::MAX / 2;
 
