@@ -2,7 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-type Props = { title: string; close: () => void; children: ComponentChildren; wide?: boolean };
+/** `close` is `null` while the dialog must stay: it then offers no way out, and leaves the keys alone. */
+type Props = { title: string; close: (() => void) | null; children: ComponentChildren; wide?: boolean };
 
 export function Dialog({ title, close, children, wide = false }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -15,15 +16,17 @@ export function Dialog({ title, close, children, wide = false }: Props) {
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
-  const outside = (event: MouseEvent) => event.target === ref.current && close();
+  const outside = (event: MouseEvent) => event.target === ref.current && close?.();
   return (
-    <dialog ref={ref} class={wide ? "wide" : ""} aria-label={title} onCancel={(event) => (event.preventDefault(), close())} onClick={outside}>
+    <dialog ref={ref} class={wide ? "wide" : ""} aria-label={title} onCancel={(event) => (event.preventDefault(), close?.())} onClick={outside}>
       <div class="dialog-body">
         <header class="dialog-head">
           <h2>{title}</h2>
-          <button type="button" class="icon" aria-label="Close" onClick={close}>
-            ×
-          </button>
+          {close && (
+            <button type="button" class="icon" aria-label="Close" onClick={close}>
+              ×
+            </button>
+          )}
         </header>
         {children}
       </div>

@@ -2,6 +2,8 @@
 import { atomic, brief, dollars, exact, grouped, percent, rate } from "../amounts";
 import { ETHER, type Quote } from "../api/types";
 import { symbolOf } from "../text";
+import { impactText, levelOf, lossNote, useLoss } from "./impact";
+import { warningsOf } from "./warnings";
 
 /** Says what becomes of the maximum that an exact output may cost. */
 export function purchaseNote(bought: "exactly" | "at_least", paidWith: string): string {
@@ -48,6 +50,35 @@ function Rate({ quote }: { quote: Quote }) {
   );
 }
 
+/** The price impact; a high one stands out. */
+function Impact({ bps }: { bps: number | null }) {
+  const level = levelOf(bps);
+  return (
+    <>
+      price impact <span class={level === "warn" || level === "confirm" ? `impact ${level}` : ""}>{bps === null ? "unknown" : impactText(bps)}</span>
+    </>
+  );
+}
+
+/** What the quote loses, if it is much, and the service's warnings. */
+function Warnings({ quote }: { quote: Quote }) {
+  const loss = useLoss(quote)!;
+  const note = lossNote(quote, loss);
+  const warnings = warningsOf(quote);
+  return (
+    <>
+      {note && <p class={`loss ${loss.level}`}>{note}</p>}
+      {warnings.length > 0 && (
+        <ul class="warnings" aria-label="Warnings">
+          {warnings.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
 export function Outputs({ quote }: { quote: Quote }) {
   const several = quote.estimated_outputs.length > 1;
   return (
@@ -71,20 +102,20 @@ export function Outputs({ quote }: { quote: Quote }) {
                 <p class="quiet">
                   {quote.exact_output?.bought === "exactly" ? "Exactly" : "At least"} <span class="breaks">{grouped(minimum, output.decimals)}</span> <bdi>{symbol}</bdi>
                 <Rate quote={quote} />
-                  {output.price_impact_bps !== null && <> · price impact {percent(output.price_impact_bps)}</>}
+                  {" "}
+                  · <Impact bps={output.price_impact_bps} />
                   {several && output.realized_ratio_bps !== null && <> · share {percent(output.realized_ratio_bps)} of {percent(output.ratio_bps)} asked</>}
                 </p>
               </li>
             );
           })}
         </ul>
-        {quote.warnings.length > 0 && (
-          <ul class="warnings" aria-label="Warnings">
-            {quote.warnings.map(({ code, message }) => (
-              <li key={code + message}>{message}</li>
-            ))}
-          </ul>
+        {several && (
+          <p class="quiet">
+            In total: <Impact bps={quote.total_price_impact_bps} />
+          </p>
         )}
+        <Warnings quote={quote} />
       </section>
     </div>
   );

@@ -2,13 +2,15 @@
 import { useEffect, useState } from "preact/hooks";
 import { brief, exact, ether } from "../amounts";
 import { apiKey } from "../api/client";
-import type { QuoteBody } from "../api/types";
+import type { Quote, QuoteBody } from "../api/types";
 import { asked, form } from "../form/request";
+import { impactText, lossNote, mustConfirm, useLoss } from "../quote/impact";
 import { answers, leftMs, live, type Live } from "../quote/live";
 import { Dialog } from "../parts/dialog";
 import { useStore } from "../store";
 import { short, symbolOf } from "../text";
 import { account, toEthereum } from "./account";
+import { ConfirmLoss } from "./confirm";
 import { ConnectDialog } from "./connect";
 import { bestWay, bundles, close, missing, start, swap, type Swap, type Way } from "./swap";
 
@@ -85,7 +87,7 @@ const MARKS = { waiting: "·", running: "…", done: "✓", failed: "✗" };
 function Progress({ state }: { state: Swap }) {
   const ended = state.problem !== null || state.paid !== null;
   return (
-    <Dialog title={state.paid ? "Swapped" : state.problem ? "Not swapped" : "Swapping"} close={ended ? close : () => {}}>
+    <Dialog title={state.paid ? "Swapped" : state.problem ? "Not swapped" : "Swapping"} close={ended ? close : null}>
       <ol class="stages" aria-live="polite">
         {state.stages.map(({ name, state: at }) => (
           <li key={name} class={at} aria-current={at === "running" ? "step" : undefined}>
@@ -158,13 +160,22 @@ function hindrance({ state, now, body }: Props, address: string | null): string 
   return quote.taker === address ? null : "The quote for your account is on its way.";
 }
 
+/** Names the button of a swap that is confirmed first. */
+function swapAt({ total_price_impact_bps: bps }: Quote): string {
+  return bps === null ? "Swap at an unknown loss…" : `Swap at a loss of ${impactText(bps)}…`;
+}
+
 export function Send({ state, now, body }: Props) {
   const { address, chainId, problem, wallet } = useStore(account);
   const running = useStore(swap);
   const able = useBundles();
   const [chosen, setChosen] = useState<Way | null>(null);
   const [connecting, setConnecting] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const { quote } = state;
+  const loss = useLoss(quote);
+  const note = quote && loss && answers(state, body) ? lossNote(quote, loss) : null;
+  const asks = quote !== null && mustConfirm(quote);
   useEffect(() => setChosen(null), [wallet?.id, quote?.taker]);
 
   const best = quote ? bestWay(quote, able) : "approve";
@@ -172,10 +183,22 @@ export function Send({ state, now, body }: Props) {
   const why = hindrance({ state, now, body }, address);
 
   /** Looks once more: what is drawn may be a moment behind what was typed. */
-  const press = () => {
+  const sendable = () => {
     const state = live.get();
     const { body } = asked(form.get(), address);
-    if (state.quote && hindrance({ state, now: Date.now(), body }, address) === null) void start(state.quote, way);
+    return hindrance({ state, now: Date.now(), body }, address) === null ? state.quote : null;
+  };
+  const press = () => {
+    const quote = sendable();
+    if (quote && mustConfirm(quote)) setConfirming(true);
+    else if (quote) void start(quote, way);
+  };
+  /** Sends the quote that was confirmed, which the page did not replace since. */
+  const confirmed = () => {
+    const quote = sendable();
+    if (!quote) return;
+    setConfirming(false);
+    void start(quote, way);
   };
 
   return (
@@ -194,8 +217,13 @@ export function Send({ state, now, body }: Props) {
       ) : (
         <>
           <Ways state={state} way={way} able={able} set={setChosen} />
-          <button type="button" class="primary" aria-disabled={why !== null} aria-describedby="send-note" onClick={press}>
-            Swap
+          {note && (
+            <p id="loss-note" class={`loss ${loss!.level}`}>
+              {note}
+            </p>
+          )}
+          <button type="button" class={asks ? "primary danger" : "primary"} aria-disabled={why !== null} aria-describedby="loss-note send-note" onClick={press}>
+            {asks ? swapAt(quote) : "Swap"}
           </button>
           <p id="send-note" class="quiet">
             {why ?? `From ${short(address)} to ${short(quote!.recipient)}, gas about ${ether(BigInt(quote!.costs.gas_cost_wei))}.`}
@@ -208,6 +236,7 @@ export function Send({ state, now, body }: Props) {
         </p>
       )}
       {connecting && <ConnectDialog close={() => setConnecting(false)} />}
+      {confirming && quote && <ConfirmLoss quote={quote} why={why} send={confirmed} close={() => setConfirming(false)} />}
       {running && <Progress state={running} />}
     </div>
   );

@@ -138,6 +138,15 @@ export async function timeless(page) {
 /** Answers a path of the service in its place. */
 export const instead = (page, path, answer) => page.route((url) => url.pathname === path, answer);
 
+/** Lets the service answer a quote, and changes the answer. */
+export const changed = (page, change) =>
+  page.route((url) => url.pathname === "/v1/quote", async (route) => {
+    const answer = await route.fetch();
+    const body = await answer.json();
+    if (body.data) change(body.data);
+    await route.fulfill({ response: answer, body: JSON.stringify(body) });
+  });
+
 export const json = (status, body, headers = {}) => (route) => route.fulfill({ status, headers, contentType: status < 400 ? "application/json" : "application/problem+json", body: JSON.stringify(body) });
 
 export const problem = (status, code, detail, more = {}, headers = {}) =>

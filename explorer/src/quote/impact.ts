@@ -1,0 +1,94 @@
+// What a swap loses against the reference prices, in per cent and dollars, and what the page does about it.
+import { useEffect, useState } from "preact/hooks";
+import { atomic, dollars, percent } from "../amounts";
+import { api } from "../api/client";
+import type { Quote } from "../api/types";
+import { symbolOf } from "../text";
+
+/** The page warns from this loss on. The service's own warning begins there too. */
+const WARN_BPS = 500;
+
+/** The page sends a swap only after a confirmation from this loss on. */
+const CONFIRM_BPS = 1_000;
+
+/** Beyond this loss a basis point is too coarse to find the value that is sold from the value that arrives. */
+const COARSE_BPS = 9_900;
+
+export type Level = "small" | "warn" | "confirm" | "unknown";
+
+/** Says what the page does about a price impact; `null` where no price is known. */
+export function levelOf(bps: number | null): Level {
+  if (bps === null) return "unknown";
+  return bps >= CONFIRM_BPS ? "confirm" : bps >= WARN_BPS ? "warn" : "small";
+}
+
+/** Says whether a swap must be confirmed before it is sent: its loss is large or unknown. */
+export function mustConfirm(quote: Quote): boolean {
+  const level = levelOf(quote.total_price_impact_bps);
+  return level === "confirm" || level === "unknown";
+}
+
+/** Writes a price impact; it is rounded, and less than everything as long as something arrives. */
+export function impactText(bps: number): string {
+  return bps >= 10_000 ? "more than 99.99%" : percent(bps);
+}
+
+/** Writes dollars that are known to a basis point at best: without cents from a hundred on. */
+export function about(value: number | null): string | null {
+  const text = dollars(value !== null && value >= 100 ? Math.round(value) : value);
+  return text && `about ${text.replace(/\.00$/, "")}`;
+}
+
+export type Loss = {
+  level: Level;
+  /** The loss in words: `90% (about $27,000)`; empty where it is unknown. */
+  text: string;
+  /** Dollars that are sold and that arrive, if known. */
+  sold: number | null;
+  got: number | null;
+};
+
+const sum = (values: (number | null)[]) => values.reduce((total, value) => (total === null || value === null ? null : total + value), 0);
+
+/** Gives the dollars that the inputs are worth at some prices. */
+function soldAt(quote: Quote, prices: Record<string, number>): number | null {
+  const values = quote.estimated_inputs.map(({ token, expected_amount, decimals }) => {
+    const price = prices[token];
+    return price === undefined ? null : (Number(atomic(expected_amount) ?? 0n) / 10 ** decimals) * price;
+  });
+  return sum(values);
+}
+
+/** Says what a quote loses. `prices` are dollars by token, where a loss needs them. */
+export function lossOf(quote: Quote, prices: Record<string, number> | null = null): Loss {
+  const bps = quote.total_price_impact_bps;
+  const level = levelOf(bps);
+  const got = sum(quote.estimated_outputs.map(({ usd_value }) => usd_value ?? null));
+  if (bps === null) return { level, text: "", sold: null, got };
+  const sold = bps > COARSE_BPS ? prices && soldAt(quote, prices) : got === null ? null : (got * 10_000) / (10_000 - bps);
+  const lost = sold === null || got === null || sold <= got ? null : about(sold - got);
+  return { level, text: lost ? `${impactText(bps)} (${lost})` : impactText(bps), sold, got };
+}
+
+/** Does the same on the page; reads prices only for a loss that needs them. */
+export function useLoss(quote: Quote | null): Loss | null {
+  const [prices, setPrices] = useState<Record<string, number> | null>(null);
+  const coarse = quote !== null && (quote.total_price_impact_bps ?? 0) > COARSE_BPS;
+  const tokens = quote?.estimated_inputs.map(({ token }) => token) ?? [];
+  useEffect(() => {
+    let gone = false;
+    setPrices(null);
+    if (coarse) void api.prices(tokens).then(({ prices }) => gone || setPrices(prices), () => {});
+    return () => void (gone = true);
+  }, [coarse, tokens.join()]);
+  return quote && lossOf(quote, prices);
+}
+
+/** Warns of a loss in words; `null` where it is small. */
+export function lossNote(quote: Quote, loss: Loss): string | null {
+  if (loss.level === "small") return null;
+  if (loss.level !== "unknown") return `You lose ${loss.text} against the market's prices. A smaller amount may lose less.`;
+  const unpriced = quote.estimated_outputs.filter(({ reference_price }) => !reference_price);
+  const names = unpriced.map(({ symbol, token }) => symbolOf({ symbol, address: token })).join(", ") || "a token that you sell";
+  return `The loss of this swap is unknown: the service has no price for ${names}. Compare the amounts with another source.`;
+}
