@@ -4,16 +4,24 @@ import { percent } from "../amounts";
 import { api, apiKey, setApiKey } from "../api/client";
 import { TIERS, type Family } from "../api/types";
 import { familyName } from "../families";
-import { again } from "../quote/live";
+import { renewed } from "../quote/live";
 import { useStore } from "../store";
 import { account } from "../wallet/account";
 import { form, type Flaws } from "./request";
 
 const SLIPPAGES = [10, 50, 100];
 
+/** From here on the page says what much slippage allows others to do. */
+const MUCH_BPS = 300;
+
 function Slippage() {
   const { slippageBps } = useStore(form);
-  const set = (bps: number) => Number.isFinite(bps) && form.set((now) => ({ ...now, slippageBps: Math.min(Math.max(Math.round(bps), 0), 5_000) }));
+  const set = (bps: number) => form.set((now) => ({ ...now, slippageBps: Math.min(Math.max(Math.round(bps), 0), 5_000) }));
+  // an empty field, or what is no number, changes nothing
+  const typed = ({ currentTarget: field }: { currentTarget: HTMLInputElement }) => {
+    if (Number.isNaN(field.valueAsNumber)) field.value = String(slippageBps / 100);
+    else set(field.valueAsNumber * 100);
+  };
   return (
     <fieldset class="setting">
       <legend>Most slippage</legend>
@@ -24,9 +32,10 @@ function Slippage() {
           </button>
         ))}
         <label class="share-number">
-          <input type="number" min={0} max={50} step={0.01} aria-label="Most slippage in per cent" value={slippageBps / 100} onChange={(event) => set(Number(event.currentTarget.value) * 100)} />%
+          <input type="number" min={0} max={50} step={0.01} aria-label="Most slippage in per cent" value={slippageBps / 100} onChange={typed} />%
         </label>
       </div>
+      {slippageBps >= MUCH_BPS && <p class="warn-text">Others can trade ahead of you and leave you up to {percent(slippageBps)} less than is quoted.</p>}
     </fieldset>
   );
 }
@@ -58,9 +67,14 @@ export function useFamilies(): Family[] {
   return families;
 }
 
+/** Leaves out the wrapping of ether, which the service does not exclude. */
+export function excludable(families: Family[]): Family[] {
+  return families.filter(({ name }) => name !== "wrapped_ether");
+}
+
 function Protocols() {
   const { excluded } = useStore(form);
-  const families = useFamilies();
+  const families = excludable(useFamilies());
   const toggle = (name: string, use: boolean) =>
     form.set((now) => ({ ...now, excluded: use ? now.excluded.filter((one) => one !== name) : [...now.excluded, name] }));
   return (
@@ -74,20 +88,33 @@ function Protocols() {
         ))}
       </div>
       {families.length === 0 && <p class="quiet">The list of protocols is not there yet.</p>}
+      <small class="quiet">Wrapping and unwrapping ether is always allowed: it costs no fee, and most pools take ether only when it is wrapped.</small>
     </fieldset>
   );
 }
 
+const KEY_FIELD = "api-key";
+
+/** Opens the settings at the field of the API key. */
+export function openKey(): void {
+  const field = document.getElementById(KEY_FIELD);
+  const settings = field?.closest("details");
+  if (settings) settings.open = true;
+  field?.focus();
+}
+
 function Key() {
   const [key, setKey] = useState(apiKey());
-  const save = (next: string) => {
-    setKey(next);
-    setApiKey(next);
+  // a key that is not typed to its end is not used: it would be refused
+  const save = () => {
+    if (key.trim() === apiKey()) return;
+    setApiKey(key);
+    renewed();
   };
   return (
     <label class="setting">
       <span>API key</span>
-      <input type="password" autocomplete="off" maxLength={200} value={key} aria-describedby="key-note" onInput={(event) => save(event.currentTarget.value)} onChange={() => again()} />
+      <input id={KEY_FIELD} type="password" autocomplete="off" maxLength={200} value={key} aria-describedby="key-note" onInput={(event) => setKey(event.currentTarget.value)} onChange={save} />
       <small id="key-note" class="quiet">Needed to swap; quotes may work without. It stays in this tab.</small>
     </label>
   );
@@ -121,14 +148,15 @@ export function Settings({ flaws }: { flaws: Flaws | null }) {
       <Tiers />
       <Protocols />
       <label class="setting">
-        <span>Longest path, in steps</span>
-        <select value={String(maxHops)} onChange={(event) => form.set((now) => ({ ...now, maxHops: Number(event.currentTarget.value) }))}>
+        <span>Most pools on a path</span>
+        <select aria-describedby="hops-note" value={String(maxHops)} onChange={(event) => form.set((now) => ({ ...now, maxHops: Number(event.currentTarget.value) }))}>
           {[1, 2, 3, 4, 5, 6, 7, 8].map((hops) => (
             <option key={hops} value={String(hops)}>
               {hops}
             </option>
           ))}
         </select>
+        <small id="hops-note" class="quiet">From a token that you sell to one that you get. Wrapping ether does not count.</small>
       </label>
       <AddressField label="Recipient" note="Empty: the account that sends." value={recipient} flaw={flaws?.recipient ?? null} set={(recipient) => form.set((now) => ({ ...now, recipient }))} />
       {!address && (

@@ -43,7 +43,7 @@ export function CertificateCard({ quote }: { quote: Quote }) {
         </p>
       )}
       <p class="quiet">
-        No route over them, with paths of at most {excluded.max_hops} steps, can be worth more than {ether(bound)}. This one is worth {ether(achieved)}:
+        No route over them, with at most {excluded.max_hops} {excluded.max_hops === 1 ? "pool" : "pools"} on a path, can be worth more than {ether(bound)}. This one is worth {ether(achieved)}:
         at most {ether(better)} is missed.{left.length > 0 && <> Not covered: {left.join(", ")}.</>}
       </p>
     </section>

@@ -88,6 +88,12 @@ export function again(): void {
   if (Date.now() >= live.get().pausedUntilMs) void ask();
 }
 
+/** Asks at once with another API key, whose limit is not the one that was used up. */
+export function renewed(): void {
+  live.set((now) => ({ ...now, pausedUntilMs: 0 }));
+  void ask();
+}
+
 /** Holds the quote still while it is being sent, or lets it follow the blocks again. */
 export function hold(on: boolean): void {
   if (held === on) return;

@@ -9,8 +9,9 @@ import { Code } from "../quote/code";
 import { Costs } from "../quote/costs";
 import { again, answers, leftMs, live, want, type Live } from "../quote/live";
 import { Outputs } from "../quote/outputs";
+import { Problems } from "../quote/problems";
 import { Steps } from "../quote/steps";
-import { Picture } from "../route/picture";
+import { Picture, stepsText } from "../route/picture";
 import { freshness, service } from "../service";
 import { useStore } from "../store";
 import { Send } from "../wallet/send";
@@ -24,44 +25,6 @@ export function useNow(): number {
     return () => clearInterval(timer);
   }, []);
   return now;
-}
-
-function Problems({ state, now }: { state: Live; now: number }) {
-  const { problem, pausedUntilMs } = state;
-  if (!problem) return null;
-  const waitS = Math.ceil((pausedUntilMs - now) / 1_000);
-  return (
-    <section class="card problem" role="alert">
-      <h2>{problem.code === "gone" ? "The service is not there" : problem.code === "slow" ? "The service is slow" : "No quote"}</h2>
-      <p>{problem.message}</p>
-      {problem.fields.length > 0 && (
-        <ul class="plain">
-          {problem.fields.map(({ pointer, detail }) => (
-            <li key={pointer + detail}>
-              <code>{pointer}</code> {detail}
-            </li>
-          ))}
-        </ul>
-      )}
-      {problem.status === 401 && <p>Give an API key in the settings of the swap: this service does not quote without one.</p>}
-      {waitS > 0 ? (
-        <p>The page asks again in {waitS} s. An API key in the settings raises the limit.</p>
-      ) : (
-        <button type="button" class="chip" onClick={again}>
-          Try again
-        </button>
-      )}
-      <p class="quiet">
-        <code>{problem.code}</code>
-        {problem.requestId && (
-          <>
-            {" "}
-            · request <code class="breaks">{problem.requestId}</code>
-          </>
-        )}
-      </p>
-    </section>
-  );
 }
 
 /** Says how old the quote is, and whether it can still be sent. */
@@ -144,7 +107,7 @@ export function SwapView() {
             <Outputs quote={quote} />
             <section class="card" aria-labelledby="route-title">
               <h2 id="route-title">
-                The route: {quote.path.steps.length} {quote.path.steps.length === 1 ? "step" : "steps"}
+                The route: {stepsText(quote.path.steps)}
               </h2>
               <Picture quote={quote} />
             </section>

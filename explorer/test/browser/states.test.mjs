@@ -61,7 +61,8 @@ test("a stale market is said where quotes were", async () => {
 const field = { pointer: "/outputs/0/address", code: "NO_ROUTE_FOUND", detail: "no chain of allowed pools leads to this output" };
 const answers = [
   ["a field that is wrong", problem(422, "NO_ROUTE_FOUND", "1 field is invalid", { errors: [field] }), "no chain of allowed pools"],
-  ["a missing key", problem(401, "API_KEY_MISSING", "send your API key"), "Give an API key in the settings"],
+  ["a missing key", problem(401, "API_KEY_MISSING", "send your API key"), "This service needs an API key. Give one in the settings"],
+  ["a key that is refused", problem(401, "API_KEY_INVALID", "the API key is unknown, revoked or expired"), "is not valid: it is mistyped, revoked or expired"],
   ["an internal error", problem(500, "INTERNAL", "the service failed; the request id names this failure in its log"), "test-request"],
   ["a proxy's page", (route) => route.fulfill({ status: 502, contentType: "text/html", body: "<h1>Bad gateway</h1>" }), "answered with status 502"],
   ["an answer that is no JSON", (route) => route.fulfill({ status: 200, contentType: "application/json", body: "{" }), "could not be read"],
@@ -200,6 +201,15 @@ test("a link fills the form, shares included, and the form writes the link", asy
   const { outputs } = JSON.parse((await asked).postData());
   assert.deepEqual(outputs.map(({ ratio_bps }) => ratio_bps), [6_900, 3_100]);
   assert.ok(page.url().includes(`${TOKENS.WETH}:6900`));
+  await close();
+});
+
+test("a link that is opened in the open page fills the form too", async () => {
+  const { page, close } = await open(browser);
+  await quoted(page);
+  await page.evaluate((hash) => (location.hash = hash), link([["USDC", "42"]], [["WBTC", 10_000]]));
+  await page.waitForFunction(() => document.querySelector('[aria-label="Amount to sell"]').value === "42");
+  await page.waitForFunction(() => document.querySelector("#outputs-title ~ ul")?.textContent.includes("WBTC"));
   await close();
 });
 

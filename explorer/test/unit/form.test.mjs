@@ -6,6 +6,7 @@ import { close, load } from "./load.mjs";
 const { asked, addressProblem, evenly, form, NOBODY, turned, withShare } = await load("/src/form/request.ts");
 const { linkOf, readLink } = await load("/src/form/link.ts");
 const { answers } = await load("/src/quote/live.ts");
+const { excludable } = await load("/src/form/settings.tsx");
 after(close);
 
 const TOKEN = "0x6B175474E89094C44Da98b954EedeAC495271d0F";
@@ -96,4 +97,9 @@ test("a mistyped checksum is refused, an address without one is not", () => {
   assert.equal(addressProblem("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"), null);
   assert.equal(addressProblem("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), null);
   assert.match(addressProblem("0xF39fd6e51aad88F6F4ce6aB8827279cffFb92266"), /checksum/);
+});
+
+test("the wrapping of ether, which the service does not exclude, is not offered", () => {
+  const families = ["wrapped_ether", "uniswap", "lido"].map((name) => ({ name, products: [] }));
+  assert.deepEqual(excludable(families).map(({ name }) => name), ["uniswap", "lido"]);
 });
