@@ -6,6 +6,7 @@ import { short, symbolOf } from "../text";
 import { familyName, familyOf, productName } from "../families";
 import { graphOf, type Link } from "./graph";
 import { drawn, NODE, THINNEST, type Drawing, type PlacedLink, type PlacedNode } from "./layout";
+import { sharesOf, type Shares } from "./shares";
 
 function tokensOf(quote: Quote) {
   return new Map(quote.path.tokens.map((token) => [token.address, token]));
@@ -19,17 +20,33 @@ export function amountOf(quote: Quote, address: string, amount: string, all = fa
   return `${all ? exact(value, token.decimals) : brief(value, token.decimals)} ${symbolOf(token)}`;
 }
 
+/** Names a token of the route. */
+export function nameIn(quote: Quote, address: string): string {
+  const token = tokensOf(quote).get(address);
+  return token ? symbolOf(token) : short(address);
+}
+
+/** Counts the steps of a route; each conversion of ether is one, here and in every list of steps. */
+export function stepsText(steps: Pick<PathStep, "protocol">[]): string {
+  const count = `${steps.length} ${steps.length === 1 ? "step" : "steps"}`;
+  const wraps = steps.filter(({ protocol }) => protocol === "wrapped_ether").length;
+  if (wraps === 0) return count;
+  return steps.length === wraps ? `${count}, which only ${wraps === 1 ? "wraps or unwraps" : "wrap or unwrap"} ether` : `${count}, of which ${wraps} ${wraps === 1 ? "wraps or unwraps" : "wrap or unwrap"} ether`;
+}
+
 /** Says in one sentence what a step does. */
-function sentence(quote: Quote, step: PathStep): string {
+function sentence(quote: Quote, shares: Shares, step: PathStep): string {
   const number = step.id.replace(/^s/, "");
   const given = amountOf(quote, step.token_in, step.amount_in);
   const got = amountOf(quote, step.token_out, step.amount_out);
-  return `Step ${number}: ${percent(step.share_bps)} of it, ${given} to ${got}, ${productName(step.protocol)}, pool ${short(step.pool)}`;
+  return `Step ${number}: ${percent(shares.steps.get(step.id) ?? 0)} of the ${nameIn(quote, step.token_in)}, ${given} to ${got}, ${productName(step.protocol)}, pool ${short(step.pool)}`;
 }
 
-function Detail({ quote, step }: { quote: Quote; step: PathStep }) {
+function Detail({ quote, shares, step }: { quote: Quote; shares: Shares; step: PathStep }) {
+  const kept = shares.kept.get(step.token_in);
   const rows: [string, string][] = [
-    ["Share", percent(step.share_bps)],
+    [`Share of the ${nameIn(quote, step.token_in)}`, percent(shares.steps.get(step.id) ?? 0)],
+    ...(kept ? [[`Kept of the ${nameIn(quote, step.token_in)}`, percent(kept.bps)] as [string, string]] : []),
     ["In", amountOf(quote, step.token_in, step.amount_in, true)],
     ["Out", amountOf(quote, step.token_out, step.amount_out, true)],
     ["Pool fee", step.fee_bps === null ? "varies" : percent(step.fee_bps)],
@@ -60,17 +77,18 @@ const LETTER = 7.2;
 /** Gap between neighbours of one colour. */
 const GAP = 1;
 
-type RibbonProps = { quote: Quote; link: PlacedLink; chosen: boolean; choose: (id: string | null) => void };
+type RibbonProps = { quote: Quote; shares: Shares; link: PlacedLink; chosen: boolean; stop: boolean; choose: (id: string | null) => void };
 
-function Ribbon({ quote, link, chosen, choose }: RibbonProps) {
+/** A step. One of all ribbons is a stop of the Tab key; the arrow keys lead to the others. */
+function Ribbon({ quote, shares, link, chosen, stop, choose }: RibbonProps) {
   const { step, path, width } = link;
   const family = familyOf(step.protocol);
   return (
     <g
       class={`ribbon family-${family}${chosen ? " chosen" : ""}`}
       role="img"
-      tabIndex={0}
-      aria-label={sentence(quote, step)}
+      tabIndex={stop ? 0 : -1}
+      aria-label={sentence(quote, shares, step)}
       onMouseEnter={() => choose(step.id)}
       onFocus={() => choose(step.id)}
       onClick={() => choose(step.id)}
@@ -82,10 +100,10 @@ function Ribbon({ quote, link, chosen, choose }: RibbonProps) {
 }
 
 /** Names a ribbon where there is room; drawn after all ribbons, so that none covers it. */
-function RibbonLabel({ link, vertical }: { link: PlacedLink; vertical: boolean }) {
+function RibbonLabel({ link, shares, vertical }: { link: PlacedLink; shares: Shares; vertical: boolean }) {
   const { step, width, label } = link;
-  const name = productName(step.protocol);
-  const texts = [`${name} · ${percent(step.share_bps)}`, name, percent(step.share_bps)];
+  const [name, share] = [productName(step.protocol), percent(shares.steps.get(step.id) ?? 0)];
+  const texts = [`${name} · ${share}`, name, share];
   const text = vertical || width > 15 ? texts.find((text) => text.length * LETTER < label.room) : undefined;
   if (!text) return null;
   return (
@@ -95,9 +113,9 @@ function RibbonLabel({ link, vertical }: { link: PlacedLink; vertical: boolean }
   );
 }
 
-function Place({ quote, node, drawing }: { quote: Quote; node: PlacedNode; drawing: Drawing }) {
-  const token = tokensOf(quote).get(node.token);
-  const name = token ? symbolOf(token) : short(node.token);
+function Place({ quote, shares, node, drawing }: { quote: Quote; shares: Shares; node: PlacedNode; drawing: Drawing }) {
+  const kept = node.kind === "output" ? shares.kept.get(node.token) : undefined;
+  const name = nameIn(quote, node.token);
   const { vertical } = drawing;
   const middle = node.across + node.length / 2;
   const box = vertical
@@ -111,7 +129,7 @@ function Place({ quote, node, drawing }: { quote: Quote; node: PlacedNode; drawi
     <g class={`place ${node.kind}`}>
       <rect {...box} rx="3" />
       <text x={label.x} y={label.y} text-anchor={label.anchor}>
-        {name}
+        {kept ? `${name} · ${percent(kept.bps)} kept` : name}
       </text>
     </g>
   );
@@ -134,14 +152,25 @@ export function Picture({ quote }: { quote: Quote }) {
   const { ref, width } = useWidth();
   const [chosen, setChosen] = useState<string | null>(null);
   const graph = useMemo(() => graphOf(quote), [quote]);
+  const shares = useMemo(() => sharesOf(quote), [quote]);
   const drawing = useMemo(() => (width > 0 ? drawn(graph, width) : null), [graph, width]);
   // until one is chosen: the trade that carries most
   const trades = graph.links.filter(({ step }) => step.protocol !== "wrapped_ether");
   const widest = (trades.length ? trades : graph.links).reduce<Link | undefined>((most, link) => (most && most.value >= link.value ? most : link), undefined);
   const step = quote.path.steps.find(({ id }) => id === chosen) ?? widest?.step;
+  const keys = (event: KeyboardEvent) => {
+    if (event.key === "Escape") return setChosen(null);
+    const { steps } = quote.path;
+    const at = steps.findIndex(({ id }) => id === step?.id);
+    const moves: Record<string, number> = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: steps.length - 1 };
+    const next = steps[moves[event.key] ?? -1];
+    if (!(event.target instanceof SVGElement) || moves[event.key] === undefined) return;
+    event.preventDefault();
+    if (next) ref.current?.querySelectorAll<SVGElement>(".ribbon")[steps.indexOf(next)]?.focus();
+  };
   const families = [...new Set(quote.path.steps.map(({ protocol }) => familyOf(protocol)))];
   return (
-    <div class="route" onKeyDown={(event) => event.key === "Escape" && setChosen(null)}>
+    <div class="route" onKeyDown={keys}>
       <div ref={ref} class="route-box">
         {drawing && (
           <svg
@@ -149,16 +178,16 @@ export function Picture({ quote }: { quote: Quote }) {
             height={drawing.height}
             viewBox={`0 0 ${drawing.width} ${drawing.height}`}
             role="group"
-            aria-label={`The route: ${quote.path.steps.length} steps. Widths are shares of the value.`}
+            aria-label={`The route: ${stepsText(quote.path.steps)}. Widths are shares of the value.`}
           >
             {drawing.links.map((link) => (
-              <Ribbon key={link.step.id} quote={quote} link={link} chosen={link.step.id === chosen} choose={setChosen} />
+              <Ribbon key={link.step.id} quote={quote} shares={shares} link={link} chosen={link.step.id === chosen} stop={link.step.id === step?.id} choose={setChosen} />
             ))}
             {drawing.links.map((link) => (
-              <RibbonLabel key={link.step.id} link={link} vertical={drawing.vertical} />
+              <RibbonLabel key={link.step.id} link={link} shares={shares} vertical={drawing.vertical} />
             ))}
             {drawing.nodes.map((node) => (
-              <Place key={node.id} quote={quote} node={node} drawing={drawing} />
+              <Place key={node.id} quote={quote} shares={shares} node={node} drawing={drawing} />
             ))}
           </svg>
         )}
@@ -170,8 +199,8 @@ export function Picture({ quote }: { quote: Quote }) {
           </li>
         ))}
       </ul>
-      {step && <Detail quote={quote} step={step} />}
-      <p class="quiet">Point at a ribbon, or move to it with the Tab key, to read its step.</p>
+      {step && <Detail quote={quote} shares={shares} step={step} />}
+      <p class="quiet">Point at a ribbon to read its step, or move to the picture with the Tab key and through its steps with the arrow keys.</p>
     </div>
   );
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { connect, launch, link, open, quoted, wallet } from "./harness.mjs";
+import { changed, connect, launch, link, open, quoted, TOKENS, wallet } from "./harness.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -74,8 +74,66 @@ test("a token is chosen and a step read with the keyboard alone", async () => {
   }
   assert.match(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), /^Step \d+: .* ETH to .*, pool 0x/);
   assert.match(await page.locator(".route-detail").innerText(), /Share[\s\S]*Price impact[\s\S]*Gas/);
+  // the arrow keys lead through the steps; the Tab key passes the picture in one move
+  const number = () => page.evaluate(() => Number(/^Step (\d+)/.exec(document.activeElement.getAttribute("aria-label"))[1]));
+  await page.keyboard.press("Home");
+  assert.equal(await number(), 1);
+  const steps = await page.locator(".ribbon").count();
+  for (let step = 2; step <= steps; step += 1) {
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await number(), step);
+    assert.ok((await page.locator(".route-detail").innerText()).startsWith(`Step ${step} `));
+  }
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.closest(".route")), null);
   await close();
 });
+
+/** Makes a route of 40 steps to WETH and from there to WBTC, of which a part of the WETH is kept. */
+function long({ path, estimated_outputs }) {
+  const [weth, wbtc] = [TOKENS.WETH, TOKENS.WBTC];
+  const { [0]: model } = path.steps;
+  const step = (at, token_in, token_out, amount_in, amount_out) => ({ ...model, id: `s${at}`, after: [], token_in, token_out, amount_in, amount_out, share_bps: 500 });
+  const first = Array.from({ length: 20 }, (_, at) => step(at + 1, TOKENS.USDC, weth, "1000000000", "333333333333333333"));
+  const second = Array.from({ length: 20 }, (_, at) => step(at + 21, weth, wbtc, "133333333333333333", "444444"));
+  path.steps = [...first, ...second];
+  const token = (symbol, decimals) => ({ ...path.tokens[0], address: TOKENS[symbol], symbol, decimals });
+  path.tokens = [token("USDC", 6), token("WETH", 18), token("WBTC", 8)];
+  for (const output of estimated_outputs) output.expected_amount = output.token === weth ? `${4n * 10n ** 18n}` : "8888880";
+}
+
+for (const width of [1280, 980, 600, 320]) {
+  test(`every cell of 40 steps is in sight, ${width} pixels wide, and shares and what is kept add up`, async () => {
+    const { page, faults, close } = await open(browser, { hash: basket, before: (page) => changed(page, long), viewport: { width, height: 800 } });
+    await page.waitForFunction(() => document.querySelectorAll(".ribbon").length === 40);
+    assert.equal(await page.locator("#route-title").innerText(), "The route: 40 steps");
+    const { rows, hidden } = await page.evaluate(() => {
+      const section = document.querySelector("section[aria-labelledby=steps-title]");
+      const card = section.getBoundingClientRect();
+      const rows = [...section.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent.trim()));
+      const cells = [...section.querySelectorAll("tbody th, tbody td")];
+      const outside = (cell) => {
+        // the text itself, which may be wider than its cell
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        const box = range.getBoundingClientRect();
+        return box.width === 0 || box.left < card.left || box.right > card.right;
+      };
+      return { rows, hidden: cells.filter(outside).map((cell) => cell.textContent) };
+    });
+    assert.deepEqual(hidden, []);
+    assert.equal(rows.length, 41);
+    const share = (row) => Math.round(Number.parseFloat(row[4]) * 100);
+    const ofWeth = rows.slice(20);
+    assert.deepEqual(ofWeth.at(-1).slice(0, 3), ["kept", "WETH that you get", "4 WETH"]);
+    assert.equal(ofWeth.reduce((sum, row) => sum + share(row), 0), 10_000);
+    assert.equal(await page.locator(".place text").filter({ hasText: "WETH · 60% kept" }).count(), 1);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
+    await sound(page, "a long route");
+    assert.deepEqual(faults, []);
+    await close();
+  });
+}
 
 test("the colours are the system's until somebody chooses, and the choice is kept", async () => {
   const { page, close } = await open(browser, { colorScheme: "dark" });

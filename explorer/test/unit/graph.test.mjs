@@ -5,6 +5,8 @@ import { close, load } from "./load.mjs";
 
 const { graphOf } = await load("/src/route/graph.ts");
 const { drawn } = await load("/src/route/layout.ts");
+const { divided, sharesOf } = await load("/src/route/shares.ts");
+const { stepsText } = await load("/src/route/picture.tsx");
 after(close);
 
 const step = (id, token_in, token_out, amount_in, amount_out) => ({ id, after: [], protocol: "uniswap_v3", pool: id, token_in, token_out, amount_in: `${amount_in}`, amount_out: `${amount_out}`, share_bps: 1, fee_bps: null, gas_units: 1, price_impact_bps: null });
@@ -66,4 +68,35 @@ test("a link that passes a layer is drawn beside what lies there", () => {
   const beside = points.filter(([along]) => along >= passed.along - 0.1 && along <= passed.along + 14.1).map(([, across]) => across);
   assert.ok(beside.length >= 2, links[1].path);
   for (const across of beside) assert.ok(across - links[1].width / 2 >= passed.across + passed.length - 0.2 || across + links[1].width / 2 <= passed.across + 0.2, `${across}`);
+});
+
+const sum = (parts) => parts.reduce((total, part) => total + part, 0);
+
+test("parts in basis points add up, whatever is divided", () => {
+  assert.deepEqual(divided([1n, 1n, 1n]), [3_334, 3_333, 3_333]);
+  assert.deepEqual(divided([0n, 0n]), [0, 0]);
+  for (let count = 1; count <= 40; count += 1) {
+    const amounts = Array.from({ length: count }, (_, at) => 7n ** BigInt(at % 9) * 10n ** BigInt(at) + 13n);
+    assert.equal(sum(divided(amounts)), 10_000, `${count}`);
+  }
+});
+
+test("an output that steps also spend has a kept part, which adds up with their shares", () => {
+  // 300 of B are made: 100 of them go on to C, 200 are kept; the service's shares are those of the 100
+  const onward = [[10, 1_000], [30, 3_000], [60, 6_000]].map(([amount, share_bps], at) => ({ ...step(`s${at + 2}`, "B", "C", amount, amount), share_bps }));
+  const steps = [{ ...step("s1", "A", "B", 100, 300), share_bps: 10_000 }, ...onward];
+  const { steps: shares, kept } = sharesOf(quote(["A"], steps, [output("B", 200), output("C", 100)]));
+  assert.deepEqual(kept, new Map([["B", { amount: 200n, bps: 6_667 }]]));
+  assert.equal(sum(onward.map(({ id }) => shares.get(id))) + kept.get("B").bps, 10_000);
+  assert.equal(shares.get("s1"), 10_000);
+  // nothing of C is spent and nothing of A is kept: their shares are the service's
+  assert.equal(sharesOf(quote(["A"], onward, [output("C", 100)])).kept.size, 0);
+});
+
+test("a conversion of ether is a step wherever steps are counted", () => {
+  const [swap, wrap] = [{ protocol: "uniswap_v3" }, { protocol: "wrapped_ether" }];
+  assert.equal(stepsText([swap]), "1 step");
+  assert.equal(stepsText([wrap, swap, swap]), "3 steps, of which 1 wraps or unwraps ether");
+  assert.equal(stepsText([wrap, swap, wrap]), "3 steps, of which 2 wrap or unwrap ether");
+  assert.equal(stepsText([wrap]), "1 step, which only wraps or unwraps ether");
 });
