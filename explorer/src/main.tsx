@@ -7,9 +7,8 @@ import "./style.css";
 
 discover();
 follow();
-const asked = location.hash;
-// the form is drawn at once; a link that names tokens fills it as soon as they are known
+// the form is drawn at once; a link that names tokens empties it now, and fills it as soon as they are known
+void readLink(location.hash);
 render(<App />, document.getElementById("app")!);
-void readLink(asked);
 // a link that is opened while the page is; what the page itself writes there raises no event
 addEventListener("hashchange", () => void readLink(location.hash));

@@ -6,8 +6,10 @@ import { TokenNote } from "../parts/token-note";
 import { Disc, TokenPicker } from "../parts/token-picker";
 import { live, type Live } from "../quote/live";
 import { useStore } from "../store";
-import { symbolOf } from "../text";
+import { service } from "../service";
+import { short, symbolOf } from "../text";
 import { account, readBalances } from "../wallet/account";
+import { reading } from "./link";
 import { evenly, exactlyOf, form, MOST_TOKENS, turned, withShare, type Flaws, type Form, type Input, type Output } from "./request";
 import { Settings } from "./settings";
 
@@ -170,6 +172,20 @@ function estimates({ quote }: Live): { sold: string; bought: string } {
   return { sold: text(sold.expected_amount, sold.decimals), bought: text(bought.expected_amount, bought.decimals) };
 }
 
+/** Says which tokens of a link are missing in the form. */
+function LinkNote() {
+  const { unknown } = useStore(reading);
+  const { problem } = useStore(service);
+  const { inputs, outputs } = useStore(form);
+  // over once somebody chose others
+  if (unknown.length === 0 || [...inputs, ...outputs].every(({ token }) => token)) return null;
+  return (
+    <p class="flaw" role="alert">
+      {problem ? "The tokens of the link could not be read: load the page again when the service answers." : `The link names tokens that this service does not know: ${unknown.map(short).join(", ")}.`}
+    </p>
+  );
+}
+
 type Props = { flaws: Flaws | null; past: boolean };
 
 /** The form; `past` where the quote on the page is of what was asked before. */
@@ -234,6 +250,7 @@ export function SwapForm({ flaws, past }: Props) {
           </button>
         )}
       </fieldset>
+      <LinkNote />
       <Settings flaws={flaws} />
       {picking && <TokenPicker choose={choose} close={() => setPicking(null)} taken={tokens} />}
     </form>

@@ -4,7 +4,11 @@ import { isAddress } from "viem";
 import { api } from "../api/client";
 import type { Token } from "../api/types";
 import { exact, parseAmount } from "../amounts";
+import { store } from "../store";
 import { evenly, exactlyOf, form, MOST_TOKENS, type Form } from "./request";
+
+/** How far a link was read: its tokens' names come from the service. `unknown` are the addresses that have none there. */
+export const reading = store<{ open: boolean; unknown: string[] }>({ open: false, unknown: [] });
 
 /** Writes a form as the page's address. */
 export function linkOf(form: Form): string {
@@ -33,22 +37,26 @@ async function token(address: string): Promise<Token | null> {
   return tokens.find((row) => row.address.toLowerCase() === address.toLowerCase()) ?? null;
 }
 
-/** Reads the page's address into the form; what it does not name stays as it is. */
+/** Reads the page's address into the form; what it does not name stays as it is. The form is empty until the tokens are known. */
 export async function readLink(hash: string): Promise<void> {
   const asked = new URLSearchParams(hash.replace(/^#/, ""));
   const [sell, buy] = [pairs(asked.get("sell")), pairs(asked.get("buy"))];
   if (sell.length === 0 && buy.length === 0) return;
+  const fill = (found: Map<string, Token | null>) =>
+    form.set((now) => {
+      const inputs = sell.map(({ address, rest }) => ({ token: found.get(address) ?? null, text: rest.slice(0, 100) }));
+      const shares = buy.map(({ rest }) => (/^\d{1,5}$/.test(rest) ? Number(rest) : 0));
+      const outputs = buy.map(({ address }, at) => ({ token: found.get(address) ?? null, bps: shares[at]! }));
+      const whole = shares.reduce((sum, share) => sum + share, 0) === 10_000 && shares.every((share) => share > 0);
+      const sides = { inputs: inputs.length ? inputs : now.inputs, outputs: outputs.length ? (whole ? outputs : evenly(outputs)) : now.outputs };
+      // kept for one token of each alone: otherwise it would count once somebody removed the others
+      return { ...now, ...sides, exactly: exactlyOf({ ...sides, exactly: asked.get("exactly")?.slice(0, 100) ?? null }) };
+    });
+  reading.set({ open: true, unknown: [] });
+  fill(new Map());
   const found = new Map<string, Token | null>();
-  await Promise.all([...new Set([...sell, ...buy].map(({ address }) => address))].map(async (address) => {
-    found.set(address, await token(address).catch(() => null));
-  }));
-  form.set((now) => {
-    const inputs = sell.map(({ address, rest }) => ({ token: found.get(address) ?? null, text: rest.slice(0, 100) }));
-    const shares = buy.map(({ rest }) => (/^\d{1,5}$/.test(rest) ? Number(rest) : 0));
-    const outputs = buy.map(({ address }, at) => ({ token: found.get(address) ?? null, bps: shares[at]! }));
-    const whole = shares.reduce((sum, share) => sum + share, 0) === 10_000 && shares.every((share) => share > 0);
-    const sides = { inputs: inputs.length ? inputs : now.inputs, outputs: outputs.length ? (whole ? outputs : evenly(outputs)) : now.outputs };
-    // kept for one token of each alone: otherwise it would count once somebody removed the others
-    return { ...now, ...sides, exactly: exactlyOf({ ...sides, exactly: asked.get("exactly")?.slice(0, 100) ?? null }) };
-  });
+  const addresses = [...new Set([...sell, ...buy].map(({ address }) => address))];
+  await Promise.all(addresses.map(async (address) => void found.set(address, await token(address).catch(() => null))));
+  fill(found);
+  reading.set({ open: false, unknown: addresses.filter((address) => !found.get(address)) });
 }

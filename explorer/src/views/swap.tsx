@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { asked, form } from "../form/request";
 import { SwapForm } from "../form/form";
-import { linkOf } from "../form/link";
+import { linkOf, reading } from "../form/link";
 import { Approvals } from "../quote/approvals";
 import { CertificateCard } from "../quote/certificate";
 import { Code } from "../quote/code";
@@ -85,10 +85,11 @@ export function SwapView() {
   const { body, flaws } = useMemo(() => asked(asking, address), [asking, address]);
 
   useEffect(() => want(body), [JSON.stringify(body)]);
+  const { open } = useStore(reading);
   useEffect(() => {
     const link = linkOf(asking);
-    if (location.hash !== link) history.replaceState(null, "", link);
-  }, [asking]);
+    if (!open && location.hash !== link) history.replaceState(null, "", link);
+  }, [asking, open]);
 
   const { quote } = state;
   const past = quote !== null && !answers(state, body);
@@ -96,7 +97,7 @@ export function SwapView() {
   return (
     <div class="columns">
       <div class="side">
-        <SwapForm flaws={flaws} past={past} />
+        <SwapForm flaws={open ? null : flaws} past={past} />
         <Send state={state} now={now} body={body} />
       </div>
       <div class={`results${old ? " old" : ""}${past ? " past" : ""}`} aria-busy={past}>
@@ -122,7 +123,7 @@ export function SwapView() {
             {state.body && <Code body={state.body} />}
           </>
         ) : (
-          !state.problem && <Empty asking={state.asking} />
+          !state.problem && <Empty asking={state.asking || open} />
         )}
       </div>
     </div>

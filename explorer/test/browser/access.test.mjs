@@ -105,7 +105,7 @@ function long({ path, estimated_outputs }) {
 for (const width of [1280, 980, 600, 320]) {
   test(`every cell of 40 steps is in sight, ${width} pixels wide, and shares and what is kept add up`, async () => {
     const { page, faults, close } = await open(browser, { hash: basket, before: (page) => changed(page, long), viewport: { width, height: 800 } });
-    await page.waitForFunction(() => document.querySelectorAll(".ribbon").length === 40);
+    await page.waitForFunction(() => document.querySelectorAll(".ribbon").length === 40 && document.querySelectorAll(".output-amount").length === 2);
     assert.equal(await page.locator("#route-title").innerText(), "The route: 40 steps");
     const { rows, hidden } = await page.evaluate(() => {
       const section = document.querySelector("section[aria-labelledby=steps-title]");

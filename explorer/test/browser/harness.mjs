@@ -116,7 +116,7 @@ export async function open(browser, { hash = "", key = KEY, with: injected = nul
   }
   if (before) await before(page);
   await page.goto(`${API}/${hash}`);
-  return { page, context, faults, close: () => context.close() };
+  return { page, context, faults, close: () => page.unrouteAll({ behavior: "ignoreErrors" }).then(() => context.close()) };
 }
 
 export const quoted = (page) => page.waitForSelector(".output-amount");

@@ -204,6 +204,24 @@ test("a link fills the form, shares included, and the form writes the link", asy
   await close();
 });
 
+test("a page that a link opens asks for nothing but what the link names, and says which tokens are unknown", async () => {
+  const bodies = [];
+  const before = (page) => page.on("request", (request) => request.url().endsWith("/v1/quote") && bodies.push(JSON.parse(request.postData())));
+  const { page, close } = await open(browser, { hash: link([["USDC", "42"]], [["WBTC", 10_000]]), before });
+  await quoted(page);
+  assert.deepEqual(bodies[0].inputs, [{ chain_id: 1, address: TOKENS.USDC, amount: "42000000" }]);
+  const count = bodies.length;
+  const nobodys = `0x${"12".repeat(20)}`;
+  await page.evaluate((hash) => (location.hash = hash), link([[nobodys, "1"]], [["WBTC", 10_000]]));
+  const note = page.getByText("The link names tokens that this service does not know: 0x1212…1212.");
+  await note.waitFor();
+  assert.equal(bodies.slice(count).filter(({ inputs }) => inputs[0].address !== TOKENS.USDC).length, 0);
+  await page.getByRole("button", { name: /Token to sell/ }).click();
+  await page.getByRole("listbox").getByRole("option").filter({ hasText: "USDC" }).first().click();
+  await note.waitFor({ state: "detached" });
+  await close();
+});
+
 test("a link that is opened in the open page fills the form too", async () => {
   const { page, close } = await open(browser);
   await quoted(page);
