@@ -45,7 +45,8 @@ export function drawn({ nodes, links }: Graph, boxWidth: number): Drawing {
   const layout = sankey<Stop, Part>()
     .nodeId((stop) => stop.id)
     .nodeWidth(NODE)
-    .nodePadding(vertical ? 26 : 30)
+    // gaps take half of the room at most: the widths are what the picture shows
+    .nodePadding(Math.min(vertical ? 26 : 30, (across - 32) / 2 / Math.max(busiest - 1, 1)))
     .nodeAlign((stop) => (stop as N).depth!)
     .iterations(32)
     .extent([[margin.start, 24], [along - margin.end, across - 8]]);
@@ -82,6 +83,34 @@ export function drawn({ nodes, links }: Graph, boxWidth: number): Drawing {
       };
     }),
   };
+}
+
+export type Label = { x: number; y: number; anchor: "start" | "middle" | "end" };
+
+/** About how wide a letter of a token's name is drawn, and how high a line. */
+const [LETTER, LINE] = [8.6, 16];
+
+/**
+ * Places the names of tokens beside their nodes. Where one would cover another, that of the smaller node goes to the node's other side, and is
+ * left out where that is taken too.
+ */
+export function labelled({ nodes, width, height, vertical }: Drawing, nameOf: (node: PlacedNode) => string): Map<string, Label> {
+  const taken: { left: number; right: number; y: number }[] = [];
+  const labels = new Map<string, Label>();
+  for (const node of [...nodes].sort((a, b) => b.length - a.length)) {
+    const text = nameOf(node).length * LETTER;
+    const late = node.along > (vertical ? height - 60 : width * 0.75);
+    const sides = vertical ? [node.along - 7, node.along + NODE + 15] : [node.across - 7, node.across + node.length + 15];
+    const middle = Math.min(Math.max(node.across + node.length / 2, text / 2), width - text / 2);
+    const at: Omit<Label, "y"> = vertical ? { x: middle, anchor: "middle" } : late ? { x: node.along + NODE, anchor: "end" } : { x: node.along, anchor: "start" };
+    const left = vertical ? middle - text / 2 : late ? at.x - text : at.x;
+    const free = (y: number) => y > LINE / 2 && y <= height && taken.every((one) => one.right <= left || one.left >= left + text || Math.abs(one.y - y) >= LINE);
+    const y = (vertical && late ? sides.reverse() : sides).find(free);
+    if (y === undefined) continue;
+    taken.push({ left, right: left + text, y });
+    labels.set(node.id, { ...at, y });
+  }
+  return labels;
 }
 
 /** Gives each node its layer: one after the last node that leads to it; outputs that lead nowhere are in the last. */

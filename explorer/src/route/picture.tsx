@@ -5,7 +5,7 @@ import type { PathStep, Quote } from "../api/types";
 import { short, symbolOf } from "../text";
 import { familyName, familyOf, productName } from "../families";
 import { graphOf, type Link } from "./graph";
-import { drawn, NODE, THINNEST, type Drawing, type PlacedLink, type PlacedNode } from "./layout";
+import { drawn, labelled, NODE, THINNEST, type Label, type PlacedLink, type PlacedNode } from "./layout";
 import { sharesOf, type Shares } from "./shares";
 
 function tokensOf(quote: Quote) {
@@ -113,24 +113,20 @@ function RibbonLabel({ link, shares, vertical }: { link: PlacedLink; shares: Sha
   );
 }
 
-function Place({ quote, shares, node, drawing }: { quote: Quote; shares: Shares; node: PlacedNode; drawing: Drawing }) {
-  const kept = node.kind === "output" ? shares.kept.get(node.token) : undefined;
-  const name = nameIn(quote, node.token);
-  const { vertical } = drawing;
-  const middle = node.across + node.length / 2;
+function Place({ node, vertical, label, name }: { node: PlacedNode; vertical: boolean; label: Label | undefined; name: string }) {
   const box = vertical
     ? { x: node.across, y: node.along, width: Math.max(node.length, 2), height: NODE }
     : { x: node.along, y: node.across, width: NODE, height: Math.max(node.length, 2) };
-  const late = vertical ? node.along > drawing.height - 60 : node.along > drawing.width * 0.75;
-  const label = vertical
-    ? { x: Math.min(Math.max(middle, 24), drawing.width - 24), y: late ? node.along + NODE + 15 : node.along - 7, anchor: "middle" as const }
-    : { x: late ? node.along + NODE : node.along, y: node.across - 7, anchor: late ? ("end" as const) : ("start" as const) };
   return (
     <g class={`place ${node.kind}`}>
-      <rect {...box} rx="3" />
-      <text x={label.x} y={label.y} text-anchor={label.anchor}>
-        {kept ? `${name} · ${percent(kept.bps)} kept` : name}
-      </text>
+      <rect {...box} rx="3">
+        <title>{name}</title>
+      </rect>
+      {label && (
+        <text x={label.x} y={label.y} text-anchor={label.anchor}>
+          {name}
+        </text>
+      )}
     </g>
   );
 }
@@ -154,6 +150,11 @@ export function Picture({ quote }: { quote: Quote }) {
   const graph = useMemo(() => graphOf(quote), [quote]);
   const shares = useMemo(() => sharesOf(quote), [quote]);
   const drawing = useMemo(() => (width > 0 ? drawn(graph, width) : null), [graph, width]);
+  const placeName = (node: PlacedNode) => {
+    const kept = node.kind === "output" ? shares.kept.get(node.token) : undefined;
+    return kept ? `${nameIn(quote, node.token)} · ${percent(kept.bps)} kept` : nameIn(quote, node.token);
+  };
+  const labels = drawing && labelled(drawing, placeName);
   // until one is chosen: the trade that carries most
   const trades = graph.links.filter(({ step }) => step.protocol !== "wrapped_ether");
   const widest = (trades.length ? trades : graph.links).reduce<Link | undefined>((most, link) => (most && most.value >= link.value ? most : link), undefined);
@@ -187,7 +188,7 @@ export function Picture({ quote }: { quote: Quote }) {
               <RibbonLabel key={link.step.id} link={link} shares={shares} vertical={drawing.vertical} />
             ))}
             {drawing.nodes.map((node) => (
-              <Place key={node.id} quote={quote} shares={shares} node={node} drawing={drawing} />
+              <Place key={node.id} node={node} vertical={drawing.vertical} label={labels?.get(node.id)} name={placeName(node)} />
             ))}
           </svg>
         )}

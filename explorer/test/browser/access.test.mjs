@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { changed, connect, launch, link, open, quoted, TOKENS, wallet } from "./harness.mjs";
+import { changed, connect, launch, link, open, quoted, refusal, TOKENS, wallet } from "./harness.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -53,6 +53,33 @@ for (const colorScheme of ["light", "dark"]) {
       await close();
     });
   }
+}
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`the question before a loss is accessible and answered with the keyboard, ${colorScheme}`, async () => {
+    const before = (page) => changed(page, (quote) => (quote.total_price_impact_bps = 9_000));
+    const own = wallet({ eth_sendTransaction: () => Promise.reject(refusal(4001)) });
+    const { page, faults, close } = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]), with: own, colorScheme, before, viewport: { width: 320, height: 800 } });
+    await quoted(page);
+    await connect(page);
+    await page.waitForFunction(() => document.querySelector(".send .primary")?.getAttribute("aria-disabled") === "false");
+    await sound(page, "a warning of a loss");
+    await page.locator(".send .primary").focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    await sound(page, "the question");
+    await dialog.getByRole("checkbox").focus();
+    await page.keyboard.press("Space");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "You rejected this in your wallet. Nothing was sent." }).waitFor();
+    assert.equal(own.count("eth_sendTransaction"), 1);
+    await sound(page, "a swap that was rejected");
+    assert.deepEqual(faults, []);
+    await close();
+  });
 }
 
 test("a token is chosen and a step read with the keyboard alone", async () => {

@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { close, load } from "./load.mjs";
 
 const { graphOf } = await load("/src/route/graph.ts");
-const { drawn } = await load("/src/route/layout.ts");
+const { drawn, labelled } = await load("/src/route/layout.ts");
 const { divided, sharesOf } = await load("/src/route/shares.ts");
 const { stepsText } = await load("/src/route/picture.tsx");
 after(close);
@@ -99,4 +99,29 @@ test("a conversion of ether is a step wherever steps are counted", () => {
   assert.equal(stepsText([wrap, swap, swap]), "3 steps, of which 1 wraps or unwraps ether");
   assert.equal(stepsText([wrap, swap, wrap]), "3 steps, of which 2 wrap or unwrap ether");
   assert.equal(stepsText([wrap]), "1 step, which only wraps or unwraps ether");
+});
+
+test("no name of a token covers another, and every large node has its name", () => {
+  const middle = Array.from({ length: 9 }, (_, at) => [step(`a${at}`, "A", `M${at}`, 10, 10), step(`b${at}`, `M${at}`, "Z", 10, at < 8 ? 1 : 92)]).flat();
+  for (const width of [262, 320, 400, 1_200]) {
+    const drawing = drawn(graphOf(quote(["A"], middle, [output("Z", 100)])), width);
+    const labels = labelled(drawing, ({ token }) => `${token}NAME`);
+    const boxes = [...labels.values()].map(({ x, y, anchor }) => ({ left: x - { start: 0, middle: 21, end: 42 }[anchor], y }));
+    for (const [at, one] of boxes.entries()) {
+      assert.ok(one.left >= 0 && one.left + 42 <= width + 8, `${one.left} of ${width}`);
+      for (const other of boxes.slice(at + 1)) assert.ok(Math.abs(one.left - other.left) >= 42 || Math.abs(one.y - other.y) >= 14, `${width}: ${JSON.stringify([one, other])}`);
+    }
+    for (const token of ["A", "M8", "Z"]) assert.ok(labels.has(drawing.nodes.find((node) => node.token === token).id), `${token} at ${width}`);
+  }
+});
+
+test("widths show amounts however many tokens lie beside each other", () => {
+  const middle = Array.from({ length: 20 }, (_, at) => [step(`a${at}`, "A", `M${at}`, 10, 10), step(`b${at}`, `M${at}`, "Z", 10, at === 0 ? 81 : 1)]).flat();
+  for (const width of [262, 700]) {
+    const { links, nodes } = drawn(graphOf(quote(["A"], middle, [output("Z", 100)])), width);
+    const [large, small] = [links[0], links[2]];
+    near(large.value, 0.81);
+    assert.ok(large.width > 10 * small.width, `${large.width} and ${small.width} at ${width}`);
+    assert.ok(nodes.find(({ token }) => token === "A").length > 90, `${width}`);
+  }
 });
