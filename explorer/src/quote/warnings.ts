@@ -1,6 +1,6 @@
 // The service's warnings in the page's words: amounts in per cent, whole sentences.
 import type { Quote } from "../api/types";
-import { clean } from "../text";
+import { sentence } from "../api/words";
 
 /** Replaces messages that speak of basis points or of fields of the API. */
 const WORDS: Record<string, string> = {
@@ -11,12 +11,6 @@ const WORDS: Record<string, string> = {
 
 /** Leaves out what the page says elsewhere: the loss, the missing certificate. */
 const ELSEWHERE = new Set(["HIGH_PRICE_IMPACT", "CERTIFICATE_UNAVAILABLE"]);
-
-function sentence(text: string): string {
-  const line = clean(text, 400);
-  if (!line) return "";
-  return `${line[0]!.toUpperCase()}${line.slice(1)}${/[.!?…]$/.test(line) ? "" : "."}`;
-}
 
 /** Gives the warnings of a quote as sentences. */
 export function warningsOf({ warnings }: Pick<Quote, "warnings">): string[] {

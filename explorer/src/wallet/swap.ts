@@ -2,6 +2,7 @@
 import { erc20Abi, type Address, type Hex, type TransactionReceipt } from "viem";
 import { api, Problem } from "../api/client";
 import { ETHER, type Approval, type Build, type Quote } from "../api/types";
+import { wordsOf } from "../api/words";
 import { atomic } from "../amounts";
 import { hold } from "../quote/live";
 import { store } from "../store";
@@ -220,7 +221,7 @@ export async function start(quote: Quote, way: Way): Promise<void> {
     const [paid, sold] = await Promise.all([paidOf(client, quote, build, receipt), soldOf(client, quote, receipt)]);
     swap.set((now) => now && { ...now, paid, sold });
   } catch (error) {
-    const problem = error instanceof Problem ? error.message : said(error);
+    const problem = error instanceof Problem ? wordsOf(error) : said(error);
     swap.set((now) => now && { ...now, problem, oneByOne: way === "bundle" && bundleRefused(error) });
   }
 }

@@ -1,7 +1,7 @@
 // The settings: the API key, slippage, protocols, and how long a path may be.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { instead, KEY, launch, link, open, problem, quoted } from "./harness.mjs";
+import { connect, instead, KEY, launch, link, open, problem, quoted, wallet } from "./harness.mjs";
 
 let browser;
 before(async () => void (browser = await launch()));
@@ -23,6 +23,19 @@ test("a wrong key is corrected from where it is told, and used once it is typed 
   await quoted(page);
   await alert.waitFor({ state: "detached" });
   for (const key of keys) assert.ok(["wrong", KEY].includes(key), `a quote was asked with ${key}`);
+  await close();
+});
+
+test("a key that is refused when the transaction is built is told as one, and nothing is sent", async () => {
+  const own = wallet();
+  const refused = problem(401, "API_KEY_INVALID", "the API key is unknown, revoked or expired");
+  const { page, close } = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]), with: own, before: (page) => instead(page, "/v1/build", refused) });
+  await quoted(page);
+  await connect(page);
+  await page.waitForFunction(() => document.querySelector(".send .primary")?.getAttribute("aria-disabled") === "false");
+  await page.locator(".send .primary").click();
+  await page.getByRole("dialog").getByRole("alert").filter({ hasText: "The API key in the settings is not valid" }).waitFor();
+  assert.equal(own.count("eth_sendTransaction"), 0);
   await close();
 });
 

@@ -60,7 +60,8 @@ test("a stale market is said where quotes were", async () => {
 
 const field = { pointer: "/outputs/0/address", code: "NO_ROUTE_FOUND", detail: "no chain of allowed pools leads to this output" };
 const answers = [
-  ["a field that is wrong", problem(422, "NO_ROUTE_FOUND", "1 field is invalid", { errors: [field] }), "no chain of allowed pools"],
+  ["a field that is wrong", problem(422, "NO_ROUTE_FOUND", "1 field is invalid", { errors: [field] }), "Allow more protocols, or more pools on a path"],
+  ["which field is wrong", problem(422, "NO_ROUTE_FOUND", "1 field is invalid", { errors: [field] }), "Token to get 1"],
   ["a missing key", problem(401, "API_KEY_MISSING", "send your API key"), "This service needs an API key. Give one in the settings"],
   ["a key that is refused", problem(401, "API_KEY_INVALID", "the API key is unknown, revoked or expired"), "is not valid: it is mistyped, revoked or expired"],
   ["an internal error", problem(500, "INTERNAL", "the service failed; the request id names this failure in its log"), "test-request"],

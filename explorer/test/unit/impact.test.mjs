@@ -5,7 +5,6 @@ import { close, load } from "./load.mjs";
 
 const { about, impactText, levelOf, lossNote, lossOf, mustConfirm } = await load("/src/quote/impact.ts");
 const { warningsOf } = await load("/src/quote/warnings.ts");
-const { keyAdvice } = await load("/src/quote/problems.tsx");
 after(close);
 
 const quote = (bps, { usd = 3_000, price = { value: "1" }, warnings = [] } = {}) => ({
@@ -53,10 +52,4 @@ test("no warning speaks of basis points, and one that the page does not know is 
   assert.equal(texts[1], "The service's disk did not take this quote in time.");
   assert.deepEqual(warningsOf({ warnings: [{ code: "X", message: "\u202E" }] }), []);
   assert.match(lossNote(quote(9_000), lossOf(quote(9_000))), /90% \(about \$27,000\)/);
-});
-
-test("a key that is refused and a key that is missing are told apart", () => {
-  assert.match(keyAdvice("API_KEY_INVALID"), /is not valid: .*revoked/);
-  assert.match(keyAdvice("API_KEY_MISSING"), /needs an API key/);
-  assert.equal(keyAdvice("HTTP_401"), null);
 });
