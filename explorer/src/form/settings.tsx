@@ -5,6 +5,7 @@ import { api, apiKey, setApiKey } from "../api/client";
 import { TIERS, type Family } from "../api/types";
 import { familyName } from "../families";
 import { renewed } from "../quote/live";
+import { service } from "../service";
 import { useStore } from "../store";
 import { account } from "../wallet/account";
 import { form, type Flaws } from "./request";
@@ -56,14 +57,15 @@ function Tiers() {
   );
 }
 
-/** Reads the list of protocols once. */
+/** Reads the list of protocols once, and again when a service that was gone is back. */
 export function useFamilies(): Family[] {
   const [families, setFamilies] = useState<Family[]>([]);
+  const gone = useStore(service).problem !== null;
   useEffect(() => {
-    let gone = false;
-    void api.protocols().then((list) => gone || setFamilies(list), () => {});
-    return () => void (gone = true);
-  }, []);
+    let left = false;
+    if (!gone) void api.protocols().then((list) => left || setFamilies(list), () => {});
+    return () => void (left = true);
+  }, [gone]);
   return families;
 }
 

@@ -92,3 +92,15 @@ export function lossNote(quote: Quote, loss: Loss): string | null {
   const names = unpriced.map(({ symbol, token }) => symbolOf({ symbol, address: token })).join(", ") || "a token that you sell";
   return `The loss of this swap is unknown: the service has no price for ${names}. Compare the amounts with another source.`;
 }
+
+/** Gas is worth a warning from this part of what arrives on, in basis points. */
+const MUCH_GAS_BPS = 1_000;
+
+/** Warns of gas that costs much of what arrives; `null` where it does not, or where dollars are unknown. */
+export function gasNote({ costs, estimated_outputs }: Pick<Quote, "costs" | "estimated_outputs">): string | null {
+  const got = sum(estimated_outputs.map(({ usd_value }) => usd_value ?? null));
+  const gas = costs.gas_cost_usd;
+  if (got === null || gas === null || gas === 0 || gas * 10_000 < got * MUCH_GAS_BPS) return null;
+  const part = gas > got ? "more than all that you get is worth" : `${percent(Math.round((gas / got) * 100) * 100)} of what you get`;
+  return `Gas costs ${about(gas)}, ${part}.`;
+}

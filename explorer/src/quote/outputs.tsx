@@ -2,7 +2,7 @@
 import { atomic, brief, dollars, exact, grouped, percent, rate } from "../amounts";
 import { ETHER, type Quote } from "../api/types";
 import { symbolOf } from "../text";
-import { impactText, levelOf, lossNote, useLoss } from "./impact";
+import { gasNote, impactText, levelOf, lossNote, useLoss } from "./impact";
 import { warningsOf } from "./warnings";
 
 /** Says what becomes of the maximum that an exact output may cost. */
@@ -64,7 +64,8 @@ function Impact({ bps }: { bps: number | null }) {
 function Warnings({ quote }: { quote: Quote }) {
   const loss = useLoss(quote)!;
   const note = lossNote(quote, loss);
-  const warnings = warningsOf(quote);
+  const gas = gasNote(quote);
+  const warnings = [...(gas ? [gas] : []), ...warningsOf(quote)];
   return (
     <>
       {note && <p class={`loss ${loss.level}`}>{note}</p>}

@@ -39,11 +39,13 @@ export function ConfirmLoss({ quote, why, send, close }: Props) {
     return () => void (swap.get() || hold(false));
   }, []);
   const amount = (text: string, decimals: number) => grouped(atomic(text) ?? 0n, decimals);
+  const [paid] = quote.estimated_inputs;
   const least = quote.estimated_outputs.map(({ minimum_amount, decimals, symbol, token }) => `${amount(minimum_amount, decimals)} ${symbolOf({ symbol, address: token })}`);
   return (
     <Dialog title={unknown ? "Swap at an unknown price?" : `Lose ${loss.text}?`} close={close}>
       <p>
-        You sell <Amounts rows={quote.estimated_inputs} worth={loss.sold} />.
+        You sell <Amounts rows={quote.estimated_inputs} worth={loss.sold} />
+        {quote.exact_output && paid && `; at most ${amount(paid.maximum_amount, paid.decimals)} ${symbolOf({ symbol: paid.symbol, address: paid.token })}`}.
       </p>
       <p>
         You get <Amounts rows={quote.estimated_outputs} worth={loss.got} />; at least <span class="breaks">{least.join(" and ")}</span>.

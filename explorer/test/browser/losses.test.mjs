@@ -8,8 +8,9 @@ before(async () => void (browser = await launch()));
 after(() => browser.close());
 
 /** Makes a quote lose this much; the value that arrives is 3,000 dollars. */
-const losing = (bps) => (page) =>
+const losing = (bps, more) => (page) =>
   changed(page, (quote) => {
+    Object.assign(quote, more);
     quote.total_price_impact_bps = bps;
     for (const output of quote.estimated_outputs) Object.assign(output, { price_impact_bps: bps, usd_value: 3_000 });
     if (bps >= 500) quote.warnings.push({ code: "HIGH_PRICE_IMPACT", message: `the trade pays ${bps} basis points less than the reference prices` });
@@ -18,9 +19,9 @@ const losing = (bps) => (page) =>
 const button = (page) => page.locator(".send .primary");
 const sendable = (page) => page.waitForFunction(() => document.querySelector(".send .primary")?.getAttribute("aria-disabled") === "false");
 
-async function opened(bps) {
+async function opened(bps, more = {}) {
   const own = wallet();
-  const one = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]), with: own, before: losing(bps) });
+  const one = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]), with: own, before: losing(bps, more) });
   await quoted(one.page);
   await timeless(one.page);
   await connect(one.page);
@@ -77,6 +78,21 @@ test("the quote stands still while its loss is being confirmed", async () => {
   await close();
 });
 
+test("a quote that ends while its loss is being confirmed cannot be sent any more", async () => {
+  const { page, sent, close } = await opened(9_000, { ttl_ms: 9_000 });
+  await button(page).click();
+  const dialog = page.getByRole("dialog", { name: "Lose 90% (about $27,000)?" });
+  await dialog.getByRole("checkbox").check();
+  await dialog.getByRole("alert").filter({ hasText: "The quote is over" }).waitFor();
+  const anyway = dialog.getByRole("button", { name: "Swap anyway" });
+  assert.equal(await anyway.getAttribute("aria-disabled"), "true");
+  await anyway.click({ force: true });
+  await page.keyboard.press("Escape");
+  await sendable(page);
+  assert.equal(sent(), 0);
+  await close();
+});
+
 test("a swap that loses 6% warns, and is sent without a question", async () => {
   const { page, sent, close } = await opened(600);
   await page.locator(".send .loss").filter({ hasText: "You lose 6% (about $191)" }).waitFor();
@@ -87,7 +103,7 @@ test("a swap that loses 6% warns, and is sent without a question", async () => {
   await close();
 });
 
-test("a swap whose loss nobody knows is confirmed too", async () => {
+test("a swap whose loss is unknown is confirmed too", async () => {
   const { page, sent, close } = await opened(null);
   await page.locator(".send .loss").filter({ hasText: "The loss of this swap is unknown" }).waitFor();
   await button(page).click();

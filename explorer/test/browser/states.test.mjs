@@ -31,6 +31,21 @@ test("a request that finds nobody is an error with a way on", async () => {
   await close();
 });
 
+test("the list of protocols is read once the service is back", async () => {
+  const before = async (page) => {
+    await instead(page, "/v1/protocols", gone);
+    await instead(page, "/ready", gone);
+  };
+  const { page, close } = await open(browser, { before });
+  await page.locator(".settings > summary").click();
+  await page.getByText("The list of protocols is not there yet.").waitFor();
+  await page.locator(".banner").getByRole("button", { name: "Try again" }).waitFor();
+  await page.unrouteAll();
+  await page.locator(".banner").getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("checkbox", { name: "Uniswap" }).waitFor();
+  await close();
+});
+
 test("a slow service shows that the page waits, and then says so", async () => {
   const never = () => {};
   const before = async (page) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { close, load } from "./load.mjs";
 
-const { about, impactText, levelOf, lossNote, lossOf, mustConfirm } = await load("/src/quote/impact.ts");
+const { about, gasNote, impactText, levelOf, lossNote, lossOf, mustConfirm } = await load("/src/quote/impact.ts");
 const { warningsOf } = await load("/src/quote/warnings.ts");
 after(close);
 
@@ -52,4 +52,12 @@ test("no warning speaks of basis points, and one that the page does not know is 
   assert.equal(texts[1], "The service's disk did not take this quote in time.");
   assert.deepEqual(warningsOf({ warnings: [{ code: "X", message: "\u202E" }] }), []);
   assert.match(lossNote(quote(9_000), lossOf(quote(9_000))), /90% \(about \$27,000\)/);
+});
+
+test("gas that costs much of what arrives is warned of", () => {
+  const note = (gas, got) => gasNote({ costs: { gas_cost_usd: gas }, estimated_outputs: [{ usd_value: got }] });
+  assert.equal(note(0.99, 10), null);
+  assert.equal(note(4.1, 10), "Gas costs about $4.10, 41% of what you get.");
+  assert.equal(note(20, 10), "Gas costs about $20, more than all that you get is worth.");
+  assert.deepEqual([note(null, 10), note(20, null), note(0, 0)], [null, null, null]);
 });
