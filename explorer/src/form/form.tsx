@@ -104,6 +104,11 @@ function InputRow({ index, input, flaw, count, pick, about }: RowProps<{ input: 
 function OutputRow({ index, output, flaw, count, pick, about, exactly }: RowProps<{ output: Output; exactly: string | null }>) {
   const { token, bps } = output;
   const share = (next: number) => change(({ outputs }) => ({ outputs: withShare(outputs, index, next) }));
+  // ignores an empty field, and what is no number
+  const typedShare = ({ currentTarget: field }: { currentTarget: HTMLInputElement }) => {
+    if (Number.isNaN(field.valueAsNumber)) field.value = String(bps / 100);
+    else share(Math.round(field.valueAsNumber * 100));
+  };
   const remove = () => change(({ outputs }) => ({ outputs: evenlyKept(outputs.filter((_, at) => at !== index)) }));
   const name = token ? symbolOf(token) : `output ${index + 1}`;
   const shown = flaw && token && exactly !== "" ? flaw : null;
@@ -142,7 +147,7 @@ function OutputRow({ index, output, flaw, count, pick, about, exactly }: RowProp
               step={0.01}
               aria-label={`Share of ${name} in per cent`}
               value={bps / 100}
-              onChange={(event) => share(Math.round(Number(event.currentTarget.value) * 100))}
+              onChange={typedShare}
             />
             %
           </label>
@@ -177,7 +182,7 @@ function LinkNote() {
   const { unknown } = useStore(reading);
   const { problem } = useStore(service);
   const { inputs, outputs } = useStore(form);
-  // over once somebody chose others
+  // ends once somebody chose others
   if (unknown.length === 0 || [...inputs, ...outputs].every(({ token }) => token)) return null;
   return (
     <p class="flaw" role="alert">

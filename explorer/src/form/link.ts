@@ -7,7 +7,7 @@ import { exact, parseAmount } from "../amounts";
 import { store } from "../store";
 import { evenly, exactlyOf, form, MOST_TOKENS, type Form } from "./request";
 
-/** How far a link was read: its tokens' names come from the service. `unknown` are the addresses that have none there. */
+/** Tells whether a link is being read: its tokens come from the service. `unknown` are the addresses that are no tokens there. */
 export const reading = store<{ open: boolean; unknown: string[] }>({ open: false, unknown: [] });
 
 /** Writes a form as the page's address. */

@@ -12,13 +12,13 @@ import { form, type Flaws } from "./request";
 
 const SLIPPAGES = [10, 50, 100];
 
-/** From here on the page says what much slippage allows others to do. */
+/** Bounds the slippage without a warning, in basis points. */
 const MUCH_BPS = 300;
 
 function Slippage() {
   const { slippageBps } = useStore(form);
   const set = (bps: number) => form.set((now) => ({ ...now, slippageBps: Math.min(Math.max(Math.round(bps), 0), 5_000) }));
-  // an empty field, or what is no number, changes nothing
+  // ignores an empty field, and what is no number
   const typed = ({ currentTarget: field }: { currentTarget: HTMLInputElement }) => {
     if (Number.isNaN(field.valueAsNumber)) field.value = String(slippageBps / 100);
     else set(field.valueAsNumber * 100);
@@ -107,7 +107,7 @@ export function openKey(): void {
 
 function Key() {
   const [key, setKey] = useState(apiKey());
-  // a key that is not typed to its end is not used: it would be refused
+  // waits for the end of the typing: the service would refuse a part of a key
   const save = () => {
     if (key.trim() === apiKey()) return;
     setApiKey(key);

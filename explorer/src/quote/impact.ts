@@ -5,13 +5,13 @@ import { api } from "../api/client";
 import type { Quote } from "../api/types";
 import { symbolOf } from "../text";
 
-/** The page warns from this loss on. The service's own warning begins there too. */
+/** Starts the warnings, in basis points; the service's own begins there too. */
 const WARN_BPS = 500;
 
-/** The page sends a swap only after a confirmation from this loss on. */
+/** Starts the losses that must be confirmed, in basis points. */
 const CONFIRM_BPS = 1_000;
 
-/** Beyond this loss a basis point is too coarse to find the value that is sold from the value that arrives. */
+/** Bounds the losses from which the value that is sold follows: beyond, a basis point of what arrives is too coarse. */
 const COARSE_BPS = 9_900;
 
 export type Level = "small" | "warn" | "confirm" | "unknown";
@@ -93,7 +93,7 @@ export function lossNote(quote: Quote, loss: Loss): string | null {
   return `The loss of this swap is unknown: the service has no price for ${names}. Compare the amounts with another source.`;
 }
 
-/** Gas is worth a warning from this part of what arrives on, in basis points. */
+/** Starts the warnings of gas, in basis points of what arrives. */
 const MUCH_GAS_BPS = 1_000;
 
 /** Warns of gas that costs much of what arrives; `null` where it does not, or where dollars are unknown. */

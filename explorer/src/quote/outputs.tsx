@@ -50,7 +50,7 @@ function Rate({ quote }: { quote: Quote }) {
   );
 }
 
-/** The price impact; a high one stands out. */
+/** Shows a price impact; a high one stands out. */
 function Impact({ bps }: { bps: number | null }) {
   const level = levelOf(bps);
   return (
@@ -60,7 +60,7 @@ function Impact({ bps }: { bps: number | null }) {
   );
 }
 
-/** What the quote loses, if it is much, and the service's warnings. */
+/** Shows what the quote loses, if it is much, and what else to know of it. */
 function Warnings({ quote }: { quote: Quote }) {
   const loss = useLoss(quote)!;
   const note = lossNote(quote, loss);

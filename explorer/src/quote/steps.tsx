@@ -34,7 +34,7 @@ function outcome(quote: Quote): string {
 
 const COLUMNS = ["Step", "Protocol and pool", "In", "Out", "Share", "Impact", "Gas"] as const;
 
-/** A cell that names its column where the table's head is not drawn. */
+/** Shows a cell, which names its column where the table's head is not drawn. */
 function Cell({ column, title, children }: { column: (typeof COLUMNS)[number]; title?: string; children: ComponentChildren }) {
   return (
     <td role="cell" data-column={column} title={title}>
@@ -70,7 +70,7 @@ function StepRow({ quote, shares, step, fate: { mark, text } }: RowProps & { ste
   );
 }
 
-/** What is kept of a token that steps also spend: with it their shares add up. */
+/** Shows what is kept of a token that steps also spend: with it their shares add up. */
 function KeptRow({ quote, shares, token }: RowProps & { token: string }) {
   const kept = shares.kept.get(token);
   if (!kept) return null;

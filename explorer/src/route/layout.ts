@@ -87,7 +87,7 @@ export function drawn({ nodes, links }: Graph, boxWidth: number): Drawing {
 
 export type Label = { x: number; y: number; anchor: "start" | "middle" | "end" };
 
-/** About how wide a letter of a token's name is drawn, and how high a line. */
+/** Estimates the width of a letter of a token's name, and the height of a line. */
 const [LETTER, LINE] = [8.6, 16];
 
 /**

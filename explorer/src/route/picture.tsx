@@ -79,7 +79,7 @@ const GAP = 1;
 
 type RibbonProps = { quote: Quote; shares: Shares; link: PlacedLink; chosen: boolean; stop: boolean; choose: (id: string | null) => void };
 
-/** A step. One of all ribbons is a stop of the Tab key; the arrow keys lead to the others. */
+/** Draws a step. One of all ribbons is a stop of the Tab key; the arrow keys lead to the others. */
 function Ribbon({ quote, shares, link, chosen, stop, choose }: RibbonProps) {
   const { step, path, width } = link;
   const family = familyOf(step.protocol);

@@ -2,13 +2,13 @@
 import { atomic } from "../amounts";
 import type { Quote } from "../api/types";
 
-/** The part of an output that no later step spends. */
+/** Holds the part of an output that no later step spends. */
 export type Kept = { amount: bigint; bps: number };
 
 export type Shares = {
-  /** Share of a step in its input token, in basis points, by the step's id. */
+  /** Gives the share of a step in its input token, in basis points, by the step's id. */
   steps: Map<string, number>;
-  /** What is kept of outputs that steps also spend, by token. */
+  /** Gives what is kept of outputs that steps also spend, by token. */
   kept: Map<string, Kept>;
 };
 

@@ -27,7 +27,7 @@ function Amounts({ rows, worth }: { rows: Row[]; worth: number | null }) {
 
 type Props = { quote: Quote; why: string | null; send: () => void; close: () => void };
 
-/** The question; `why` says what hinders the swap meanwhile. */
+/** Asks; `why` says what hinders the swap meanwhile. */
 export function ConfirmLoss({ quote, why, send, close }: Props) {
   const [accepted, setAccepted] = useState(false);
   const loss = useLoss(quote)!;

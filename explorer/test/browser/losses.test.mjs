@@ -1,7 +1,7 @@
 // What happens before a swap that loses much: nothing is sent until somebody accepted the loss, in per cent and dollars.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { changed, connect, launch, link, open, quoted, timeless, wallet } from "./harness.mjs";
+import { changed, connect, launch, link, open, quoted, rpc, timeless, wallet } from "./harness.mjs";
 
 let browser;
 before(async () => void (browser = await launch()));
@@ -20,7 +20,10 @@ const button = (page) => page.locator(".send .primary");
 const sendable = (page) => page.waitForFunction(() => document.querySelector(".send .primary")?.getAttribute("aria-disabled") === "false");
 
 async function opened(bps, more = {}) {
-  const own = wallet();
+  let held = false;
+  const never = new Promise(() => {});
+  const own = wallet({ eth_sendTransaction: (params) => (held ? never : rpc("eth_sendTransaction", params)) });
+  own.hold = () => (held = true);
   const one = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]), with: own, before: losing(bps, more) });
   await quoted(one.page);
   await timeless(one.page);
@@ -90,6 +93,28 @@ test("a quote that ends while its loss is being confirmed cannot be sent any mor
   await page.keyboard.press("Escape");
   await sendable(page);
   assert.equal(sent(), 0);
+  await close();
+});
+
+test("a dialog is left with Escape, however often it was pressed, and a swap under way is not", async () => {
+  const { page, own, close } = await opened(9_000);
+  const again = page.waitForRequest((request) => request.url().endsWith("/v1/quote"));
+  await button(page).click();
+  await page.getByRole("dialog").waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  // the quote follows the blocks again
+  await again;
+  await sendable(page);
+  own.hold();
+  await button(page).click();
+  await page.getByRole("dialog").getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Swap anyway" }).click();
+  const stages = page.locator(".stages");
+  await stages.waitFor();
+  for (let times = 0; times < 4; times += 1) await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.querySelector("dialog")?.open && document.querySelector(".stages")?.checkVisibility());
+  assert.equal(await page.getByRole("dialog").getByRole("button", { name: "Close" }).count(), 0);
   await close();
 });
 

@@ -65,6 +65,16 @@ test("slippage that was deleted stays as it was, and much of it is warned of", a
   await close();
 });
 
+test("a share that was deleted stays as it was", async () => {
+  const { page, close } = await open(browser, { hash: link([["USDC", "1000"]], [["WETH", 7_000], ["WBTC", 3_000]]) });
+  const field = page.getByRole("spinbutton", { name: "Share of WETH in per cent" });
+  await field.fill("");
+  await field.press("Tab");
+  assert.equal(await field.inputValue(), "70");
+  assert.ok(page.url().includes(":7000,"));
+  await close();
+});
+
 test("the settings offer no protocol that cannot be excluded, and count pools where the service does", async () => {
   const { page, close } = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]) });
   await quoted(page);
