@@ -8,7 +8,6 @@ const WORDS: Record<string, string> = {
   API_KEY_MISSING: "This service needs an API key. Give one in the settings of the swap.",
   NO_ROUTE_FOUND: "No path through the allowed pools leads to this token. Allow more protocols, or more pools on a path, in the settings.",
   AMOUNT_TOO_SMALL: "The amount is so small that nothing would arrive. Sell more.",
-  INSUFFICIENT_LIQUIDITY: "The pools cannot take this amount. Sell less.",
   QUOTE_STALE: "The market has moved below the minimum of this quote, so nothing was sent. Swap again with the new quote.",
   QUOTE_EXPIRED: "This quote is over, so nothing was sent. Swap again with the new quote.",
 };

@@ -13,7 +13,7 @@ const losing = (bps, more) => (page) =>
     Object.assign(quote, more);
     quote.total_price_impact_bps = bps;
     for (const output of quote.estimated_outputs) Object.assign(output, { price_impact_bps: bps, usd_value: 3_000 });
-    if (bps >= 500) quote.warnings.push({ code: "HIGH_PRICE_IMPACT", message: `the trade pays ${bps} basis points less than the reference prices` });
+    if (bps >= 500) quote.warnings.push({ code: "HIGH_PRICE_IMPACT", message: `the trade pays ${(bps / 100).toFixed(2)}% less than the reference prices` });
   });
 
 const button = (page) => page.locator(".send .primary");

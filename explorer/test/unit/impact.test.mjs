@@ -42,7 +42,7 @@ test("an unknown loss names the token without a price", () => {
 
 test("no warning speaks of basis points, and one that the page does not know is a sentence", () => {
   const warnings = [
-    { code: "HIGH_PRICE_IMPACT", message: "the trade pays 9000 basis points less than the reference prices" },
+    { code: "HIGH_PRICE_IMPACT", message: "the trade pays 90.00% less than the reference prices" },
     { code: "RATIO_NOT_MET", message: "value shares in basis points are not those asked for: output 0 is 5903.12 instead of 6000" },
     { code: "QUOTE_NOT_ON_DISK", message: "the service's disk did not take this quote in time" },
   ];
