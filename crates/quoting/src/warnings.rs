@@ -27,7 +27,7 @@ pub(crate) fn proxy(state: ProxyState) -> Option<Warning> {
 /// Warns of a large price impact.
 pub(crate) fn impact(impact_bps: Option<i64>) -> Option<Warning> {
     let high = impact_bps.filter(|impact| *impact >= HIGH_IMPACT_BPS)?;
-    let message = format!("the trade pays {high} basis points less than the reference prices");
+    let message = format!("the trade pays {}.{:02}% less than the reference prices", high / 100, high % 100);
     Some(Warning { code: "HIGH_PRICE_IMPACT", message })
 }
 
