@@ -28,11 +28,11 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower
     let holdings = draft.holdings.as_ref().unwrap_or(&unread);
     let approvals =
         approvals::for_spender(&draft.found.order, holdings, proxy::address(), |holding| holding.proxy_allowance);
-    let total_impact = total_impact_bps(draft);
+    let impacts = impacts(draft);
     let simulated = draft.simulated.as_ref();
     let mut notes: Vec<Warning> = Vec::new();
     notes.extend(warnings::proxy(proxy_state));
-    notes.extend(warnings::impact(total_impact));
+    notes.extend(warnings::impact(impacts.total_bps));
     notes.extend(may_buy_more(draft).then(warnings::surplus));
     notes.extend((request.excludes_wrapping() && wraps_ether(draft)).then(warnings::wrapping));
     notes.extend(warnings::unknown_pools(&draft.unknown.pools));
@@ -56,9 +56,9 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower
         outputs: outputs(draft, shown),
         slippage_tolerance_bps: request.slippage_tolerance_bps,
         estimated_inputs: estimated_inputs(draft, shown),
-        estimated_outputs: estimated_outputs(draft, shown, dollars),
+        estimated_outputs: estimated_outputs(draft, shown, dollars, &impacts),
         exact_output: exact_output(draft),
-        total_price_impact_bps: total_impact,
+        total_price_impact_bps: impacts.total_bps,
         costs: costs::costs(&draft.gas, &draft.fees, request.gas_priority, dollars, partner_fee_ether(draft)),
         path: path::path(published, route, &draft.gas.step_gas_units, shown),
         protocols_used: path::protocols_used(published, route),
@@ -77,7 +77,6 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower
     }
 }
 
-/// Returns whether the route wraps or unwraps ether.
 /// Returns whether a purchase sells a maximum input that may buy more than the exact output: not where it buys exactly, nor
 /// where the maximum is what the amount costs.
 fn may_buy_more(draft: &Draft) -> bool {
@@ -86,6 +85,7 @@ fn may_buy_more(draft: &Draft) -> bool {
     found.purchase.as_ref().is_some_and(|purchase| !found.program.buys() && sells_more(purchase.needed_in))
 }
 
+/// Returns whether the route wraps or unwraps ether.
 fn wraps_ether(draft: &Draft) -> bool {
     let market = &draft.input.published.head.market;
     let pools = draft.found.solution.route.steps.iter().filter_map(|step| market.pool(step.pool));
@@ -142,23 +142,17 @@ fn exact_output(draft: &Draft) -> Option<ExactOutput> {
     })
 }
 
-/// Returns each input with the amount that the route starts from, after a partner's fee, and its value in ether.
-fn inputs_after_fee(draft: &Draft) -> Option<Vec<(TokenId, U256, f64)>> {
+/// Returns the price impacts of the route from after a partner's fee on the inputs to before one on the outputs: the fee is
+/// not price impact.
+fn impacts(draft: &Draft) -> prices::Impacts {
     let fee = draft.input.request.fee();
+    let on_output = fee.is_some_and(|fee| fee.on_output);
+    let route = &draft.found.solution.route;
     let inputs = draft.input.tokens.inputs.iter().zip(&draft.found.sold);
-    let given = inputs.map(|(id, sold)| {
-        let amount = fee.map_or(*sold, |fee| fee.after_input(*sold));
-        Some((*id, amount, prices::value_in_ether(&draft.input.published, *id, amount)?))
-    });
-    given.collect()
-}
-
-/// Values each output in ether, before a partner's fee on it: the fee is not price impact.
-fn values_before_fee(draft: &Draft) -> Vec<Option<f64>> {
-    let on_output = draft.input.request.fee().is_some_and(|fee| fee.on_output);
-    let amounts = if on_output { &draft.found.solution.route.amounts_out } else { &draft.found.expected };
-    let outputs = draft.input.tokens.outputs.iter().zip(amounts);
-    outputs.map(|(id, amount)| prices::value_in_ether(&draft.input.published, *id, *amount)).collect()
+    let given = inputs.map(|(id, sold)| (*id, fee.map_or(*sold, |fee| fee.after_input(*sold))));
+    let amounts = if on_output { &route.amounts_out } else { &draft.found.expected };
+    let got = draft.input.tokens.outputs.iter().copied().zip(amounts.iter().copied());
+    prices::impacts(&draft.input.published.prepared, route, &given.collect::<Vec<_>>(), &got.collect::<Vec<_>>())
 }
 
 /// Values the partner's fee in ether; zero if there is none.
@@ -185,22 +179,13 @@ fn values_got(draft: &Draft) -> Vec<Option<f64>> {
     outputs.map(|(id, amount)| prices::value_in_ether(&draft.input.published, *id, *amount)).collect()
 }
 
-fn total_impact_bps(draft: &Draft) -> Option<i64> {
-    let value: f64 = inputs_after_fee(draft)?.iter().map(|(.., value)| value).sum();
-    let got: Option<f64> = values_before_fee(draft).into_iter().sum();
-    prices::impact_bps(value, got?)
-}
-
-fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<EstimatedOutput> {
+fn estimated_outputs(
+    draft: &Draft,
+    shown: Shown,
+    dollars: Option<f64>,
+    impacts: &prices::Impacts,
+) -> Vec<EstimatedOutput> {
     let values = values_got(draft);
-    let before_fee = values_before_fee(draft);
-    // the part of the inputs' value that was spent on each output
-    let spent = inputs_after_fee(draft)
-        .map(|given| prices::value_spent(&draft.found.solution.route, &given, &draft.input.tokens.outputs));
-    let impact = |index: usize| {
-        let (spent, got) = (spent.as_ref()?.get(index)?, before_fee.get(index).copied().flatten()?);
-        prices::impact_bps(*spent, got)
-    };
     let shares = prices::shares_bps(&values);
     let Found { expected, order, .. } = &draft.found;
     let output = |(index, entry): (usize, &OutputEntry)| {
@@ -218,7 +203,7 @@ fn estimated_outputs(draft: &Draft, shown: Shown, dollars: Option<f64>) -> Vec<E
             ratio_bps: entry.share_bps(),
             realized_ratio_bps: shares.get(index).copied().flatten(),
             reference_price: price.map(|price| ReferencePrice { numeraire: "ETH", value: price.to_string() }),
-            price_impact_bps: impact(index),
+            price_impact_bps: impacts.outputs_bps.get(index).copied().flatten(),
             usd_value: dollars.zip(value).map(|(rate, value)| prices::sum_in_dollars(rate * value)),
         })
     };

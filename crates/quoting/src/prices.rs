@@ -19,9 +19,13 @@ pub fn ether_per_token(prepared: &Prepared, token: TokenId) -> Option<f64> {
 
 /// Values an amount in ether, at the block's reference prices.
 pub(crate) fn value_in_ether(published: &Published, token: TokenId, amount: U256) -> Option<f64> {
-    let decimals = published.head.market.tokens().get(token)?.decimals;
+    value_at(&published.prepared, token, amount)
+}
+
+fn value_at(prepared: &Prepared, token: TokenId, amount: U256) -> Option<f64> {
+    let decimals = prepared.market().tokens().get(token)?.decimals;
     let whole = f64::from(amount) / 10f64.powi(i32::from(decimals));
-    ether_per_token(&published.prepared, token).map(|price| whole * price)
+    ether_per_token(prepared, token).map(|price| whole * price)
 }
 
 /// Returns dollars per ether: the median over the market's stablecoins.
@@ -54,6 +58,32 @@ fn rounded(value: f64, significant: i32) -> f64 {
     let decimals = (significant - 1 - magnitude as i32).max(2) as usize;
     // through decimal text, so that the number prints with these digits
     format!("{value:.decimals$}").parse().unwrap_or(value)
+}
+
+/// Price impacts of a route, in basis points; negative where it pays more than the reference prices, `None` where a token
+/// that counts has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impacts {
+    /// That of all outputs together.
+    pub total_bps: Option<i64>,
+    /// That of each output, on the part of the inputs' value that was spent on it.
+    pub outputs_bps: Vec<Option<i64>>,
+}
+
+/// Returns the price impacts of a route. `given` lists each input with the amount that the route starts from, `got` each
+/// output with the amount that it ends with.
+pub fn impacts(prepared: &Prepared, route: &Route, given: &[(TokenId, U256)], got: &[(TokenId, U256)]) -> Impacts {
+    let given = given.iter().map(|(id, amount)| Some((*id, *amount, value_at(prepared, *id, *amount)?)));
+    let given: Option<Vec<_>> = given.collect();
+    let values: Vec<_> = got.iter().map(|(id, amount)| value_at(prepared, *id, *amount)).collect();
+    let Some(given) = given else { return Impacts { total_bps: None, outputs_bps: vec![None; got.len()] } };
+    let total: Option<f64> = values.iter().copied().sum();
+    let outputs: Vec<TokenId> = got.iter().map(|(id, _)| *id).collect();
+    let spent = value_spent(route, &given, &outputs);
+    Impacts {
+        total_bps: total.and_then(|total| impact_bps(given.iter().map(|(.., value)| value).sum(), total)),
+        outputs_bps: spent.iter().zip(values).map(|(spent, value)| impact_bps(*spent, value?)).collect(),
+    }
 }
 
 /// Returns how much less `got` is than `given`, in basis points of `given`; negative if it is more.
