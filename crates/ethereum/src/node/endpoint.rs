@@ -1,6 +1,9 @@
 //! The address of a node, and the part of it that may be shown.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use alloy::transports::http::reqwest::Url;
 
@@ -58,6 +61,14 @@ impl Endpoint {
     /// Returns whether the transport can push new heads.
     pub fn can_subscribe(&self) -> bool {
         !matches!(self.address, Address::Http(_))
+    }
+
+    /// Returns the path of an ipc socket; `None` for a URL.
+    pub fn socket(&self) -> Option<&Path> {
+        match &self.address {
+            Address::Ipc(path) => Some(path),
+            Address::Http(_) | Address::Ws(_) => None,
+        }
     }
 
     /// Returns host and port, or `ipc`: the name of a node.

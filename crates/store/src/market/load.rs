@@ -74,7 +74,7 @@ pub(super) fn open(path: &Path) -> Result<(Disk, Found), StoreError> {
         return Ok((Disk::open(path)?, Found::Nothing));
     }
     let unwritable = |source| StoreError::Unwritable { path: path.to_path_buf(), source };
-    OpenOptions::new().read(true).write(true).open(path).map_err(unwritable)?;
+    check_access(path)?;
     let damage = match open_and_read(path) {
         Ok((disk, saved)) => {
             return Ok((disk, saved.map_or(Found::Nothing, |saved| Found::Market(Box::new(saved)))));
@@ -84,6 +84,26 @@ pub(super) fn open(path: &Path) -> Result<(Disk, Found), StoreError> {
     };
     std::fs::rename(path, aside(path)).map_err(unwritable)?;
     Ok((Disk::open(path)?, Found::Unusable(damage)))
+}
+
+/// Returns whether a database holds a usable market. One that is in use is taken to hold one. Changes nothing.
+pub(super) fn holds_market(path: &Path) -> Result<bool, StoreError> {
+    if !path.exists() {
+        return Ok(false);
+    }
+    check_access(path)?;
+    match open_and_read(path) {
+        Ok((_, saved)) => Ok(saved.is_some()),
+        Err(Failure::Damage(_)) => Ok(false),
+        Err(Failure::Store(StoreError::InUse { .. })) => Ok(true),
+        Err(Failure::Store(error)) => Err(error),
+    }
+}
+
+/// Checks that a database's file can be read and written.
+pub(super) fn check_access(path: &Path) -> Result<(), StoreError> {
+    let opened = OpenOptions::new().read(true).write(true).open(path);
+    opened.map(drop).map_err(|source| StoreError::Unwritable { path: path.to_path_buf(), source })
 }
 
 /// Returns the path that an unusable database is renamed to, in place of an older one.

@@ -52,6 +52,24 @@ impl MarketStore {
         Ok((Self { shared, writer, path }, found))
     }
 
+    /// Checks that the database in a data directory, if there is one, can be read and written. Neither opens nor changes it.
+    ///
+    /// # Errors
+    /// [`StoreError::Unwritable`].
+    pub fn check(dir: &Path) -> Result<(), StoreError> {
+        let path = dir.join(MARKET_FILE);
+        if path.exists() { load::check_access(&path) } else { Ok(()) }
+    }
+
+    /// Returns whether the database in a data directory holds a usable market, as [`MarketStore::open`] would find. One that
+    /// another process uses is taken to hold one. Changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Unwritable`].
+    pub fn holds_market(dir: &Path) -> Result<bool, StoreError> {
+        load::holds_market(&dir.join(MARKET_FILE))
+    }
+
     /// Returns the path of the database file.
     pub fn path(&self) -> &Path {
         &self.path
