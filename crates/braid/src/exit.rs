@@ -10,7 +10,7 @@ use braid_ethereum::NodeError;
 pub(crate) enum Exit {
     /// Anything else.
     Failure = 1,
-    /// A required argument is missing.
+    /// An argument or a setting is missing or wrong.
     Usage = 2,
     /// There is no route, or not enough liquidity.
     NoRoute = 3,
@@ -22,13 +22,15 @@ pub(crate) enum Exit {
     Disagrees = 6,
     /// A transaction would revert, or did.
     Reverted = 7,
+    /// The user ended it: 128 and the number of SIGINT.
+    Interrupted = 130,
 }
 
-/// The table in `braid --help`. Clap itself exits with 2.
+/// The table in `braid --help`. Clap itself exits with 2 for an argument that it cannot parse.
 pub(crate) const TABLE: &str = "Exit codes:
   0  done
   1  failed: the message says why
-  2  wrong usage
+  2  an argument or a setting is missing or wrong: the message says what to write
   3  no route, or not enough liquidity
   4  a node or a service does not answer
   5  the market is too old, or has moved past the minimum: quote again
@@ -56,12 +58,18 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
+/// Returns the failure for a missing or wrong argument or setting.
+pub(crate) fn usage(text: impl Into<String>) -> eyre::Report {
+    Failed::new(Exit::Usage, text).into()
+}
+
 /// Returns the exit code of a failure.
 pub(crate) fn code(error: &eyre::Report) -> ExitCode {
     let exit = match error.downcast_ref::<Failed>() {
         Some(failed) => failed.exit,
         None => match error.downcast_ref::<NodeError>() {
             Some(NodeError::Unreachable { .. } | NodeError::Timeout { .. }) => Exit::Unreachable,
+            Some(NodeError::BadUrl { .. }) => Exit::Usage,
             _ => Exit::Failure,
         },
     };

@@ -2,19 +2,22 @@
 //! nothing.
 
 mod asked;
+mod lines;
+mod wire;
 
 use std::sync::Arc;
 
 use eyre::{Result, eyre};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode, Implementation,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::{Map, Value, json};
 
 use crate::api::{Api, ApiArgs};
+use crate::exit::usage;
 use crate::tokens::{Named, Sides, token};
 
 #[derive(Debug, clap::Args)]
@@ -29,16 +32,22 @@ pub(crate) struct Args {
 
 /// `braid mcp`: answers until the client closes its end.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let api = Api::of(&args.api)?.ok_or_else(|| eyre!("name a running service: --api URL"))?;
+    let api = Api::of(&args.api)?.ok_or_else(|| usage("name a running service: give --api URL, or set BRAID_API"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        match (Server { api }).serve(rmcp::transport::stdio()).await {
+    let ended = runtime.block_on(async {
+        let wire::Wire { library, output } = wire::start();
+        let ended = match (Server { api }).serve(library).await {
             Ok(session) => session.waiting().await.map(drop).map_err(Into::into),
             // the client closed before its first request
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(error.into()),
-        }
-    })
+        };
+        output.await??;
+        ended
+    });
+    // does not wait for a line that the client may never send
+    runtime.shutdown_background();
+    ended
 }
 
 /// Instructions for an assistant.
@@ -102,6 +111,29 @@ impl ServerHandler for Server {
             Err(error) => CallToolResult::structured_error(json!({"error": error.to_string()})),
         }
         .into())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(not_understood(&request.method))
+    }
+}
+
+/// Returns the error for a request that the library takes for none of its own: a method of another kind of server, or one of
+/// this server with other parameters.
+fn not_understood(method: &str) -> ErrorData {
+    match method {
+        "initialize" => {
+            ErrorData::invalid_params("initialize takes protocolVersion, capabilities and clientInfo", None)
+        }
+        "tools/call" => {
+            ErrorData::invalid_params("tools/call takes the name of a tool and an object of arguments", None)
+        }
+        "ping" | "tools/list" => ErrorData::invalid_params(format!("{method} takes no such params"), None),
+        _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this server has no method {method:?}"), None),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod cli;
 mod market;
+mod mcp;
 mod proxy;
 mod service;
 mod swap;
