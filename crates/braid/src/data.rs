@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use braid_market::Market;
+use braid_market::{FileError, Market};
 use braid_store::market::{Found, MARKET_FILE, Saved};
-use braid_store::{MarketStore, StoreError};
+use braid_store::quotes::QUOTE_DIR;
+use braid_store::{KeyStore, MarketStore, StoreError};
 use eyre::{Report, Result, eyre};
 
 use crate::paths::DataDir;
@@ -27,6 +28,14 @@ pub(crate) fn open_market(data: &DataDir) -> Result<(Arc<MarketStore>, Option<Sa
     Ok((Arc::new(store), saved))
 }
 
+/// Loads a market file, with errors that name it.
+pub(crate) fn market_file(path: &Path) -> Result<Market> {
+    Market::load(path).map_err(|error| match error {
+        FileError::Io { .. } => error.into(),
+        _ => eyre!("{}: {error}", path.display()),
+    })
+}
+
 /// Returns the market of a data directory.
 pub(crate) fn stored_market(dir: &Path) -> Result<Market> {
     Ok(stored(dir)?.market.as_ref().clone())
@@ -43,6 +52,28 @@ pub(crate) fn stored(dir: &Path) -> Result<Saved> {
         Found::Nothing => Err(eyre!("{} holds no market yet", file.display())),
         Found::Unusable(damage) => Err(eyre!("{damage}; it was moved to {MARKET_FILE}.unusable")),
     }
+}
+
+/// Checks that a service can use a data directory, without leaving anything in it: that it can be made and written, and that
+/// what is in it can be opened. A running service may be using it meanwhile.
+pub(crate) fn check_dir(dir: &Path) -> Result<()> {
+    let missing: Vec<&Path> =
+        dir.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
+    let prepared = braid_store::prepare_dir(dir);
+    for made in missing {
+        // one that a service took into use meanwhile is not empty
+        let _ = std::fs::remove_dir(made);
+    }
+    prepared.map_err(cannot_store)?;
+    KeyStore::open(dir).map_err(cannot_store)?;
+    MarketStore::check(dir).map_err(cannot_store)?;
+    let quotes = dir.join(QUOTE_DIR);
+    if quotes.exists() { braid_store::prepare_dir(&quotes).map_err(cannot_store) } else { Ok(()) }
+}
+
+/// Returns whether a start would use the market of a data directory, and no snapshot.
+pub(crate) fn holds_market(dir: &Path) -> Result<bool> {
+    MarketStore::holds_market(dir).map_err(cannot_store)
 }
 
 pub(crate) fn cannot_store(error: StoreError) -> Report {

@@ -11,6 +11,8 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::{FilterExt as _, Targets, filter_fn};
 use tracing_subscriber::{Layer, Registry, layer::SubscriberExt as _, reload, util::SubscriberInitExt as _};
 
+use crate::exit::usage;
+
 /// The target of spans, which are for traces and not for the log.
 const TRACE: &str = "trace";
 
@@ -69,8 +71,19 @@ impl LogArgs {
         Ok(Logging { filter: handle, traces })
     }
 
+    /// Checks the filter and the collector's address, without logging.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.filter()?;
+        exporter().map(drop)
+    }
+
     fn filter(&self) -> Result<Targets> {
-        let wrong = |why: String| eyre!("--log {:?} is not a level or a list of target=level: {why}", self.log);
+        let wrong = |why: String| {
+            usage(format!(
+                "--log {:?} is not a level or a list of target=level: {why}; write info, or info,braid_ethereum=debug",
+                self.log
+            ))
+        };
         let filter = self.log.parse::<Targets>().map_err(|error| wrong(error.to_string()))?;
         // the parser takes a word that is no level for a module
         let is_name = |target: &str| target.chars().all(|c| c.is_ascii_alphanumeric() || "_:-".contains(c));
@@ -98,22 +111,31 @@ impl Logging {
 impl Drop for Logging {
     fn drop(&mut self) {
         if let Some(Err(error)) = self.traces.as_ref().map(SdkTracerProvider::shutdown) {
-            eprintln!("braid: the last traces could not be sent: {error}");
+            crate::out::note(format_args!("braid: the last traces could not be sent: {error}"));
         }
     }
 }
 
-/// Connects to the collector of traces, if the environment names one.
-fn collector() -> Result<Option<SdkTracerProvider>> {
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+/// Makes the exporter of traces, if the environment names a collector.
+fn exporter() -> Result<Option<opentelemetry_otlp::SpanExporter>> {
     if !ENDPOINTS.iter().any(is_set) {
         return Ok(None);
     }
     let exporter = opentelemetry_otlp::SpanExporter::builder().with_http().build();
-    let exporter = exporter.map_err(|error| eyre!("traces cannot be sent as OTEL_EXPORTER_OTLP_… says: {error}"))?;
+    exporter.map(Some).map_err(|error| eyre!("traces cannot be sent as OTEL_EXPORTER_OTLP_… says: {error}"))
+}
+
+/// Connects to the collector of traces, if the environment names one.
+fn collector() -> Result<Option<SdkTracerProvider>> {
+    let Some(exporter) = exporter()? else { return Ok(None) };
     let mut resource = Resource::builder();
     if !is_set(&"OTEL_SERVICE_NAME") {
         resource = resource.with_service_name("braid");
     }
     Ok(Some(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource.build()).build()))
+}
+
+/// Returns whether a variable is set, and not empty.
+fn is_set(name: &&str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }

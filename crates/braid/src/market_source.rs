@@ -9,10 +9,11 @@ use braid_server::{App, serve};
 use braid_store::MarketStore;
 use braid_store::market::Saved;
 use braid_store::replicas::stream::MarketStream;
-use eyre::{Result, eyre};
+use eyre::Result;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
+use crate::exit::usage;
 use crate::node_only::NodeOnly;
 use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
@@ -46,20 +47,33 @@ impl SourceArgs {
     /// Refuses options that contradict each other.
     pub(crate) fn check(&self) -> Result<()> {
         if self.follow && self.redis.is_none() {
-            return Err(eyre!("--follow takes the market from a Redis server: name it with --redis"));
+            return Err(usage("--follow takes the market from a Redis server: name it with --redis"));
         }
         if self.follow && !self.node_only.0.is_empty() {
-            return Err(eyre!(
+            return Err(usage(format!(
                 "--follow takes the market as another service publishes it, and has no node: {} cannot take effect here. \
                 Give them to the service that publishes, and leave them out here (options, variables and configuration file), \
                 or leave out --follow",
                 self.node_only.0.join(", ")
-            ));
+            )));
         }
         if !self.follow {
             self.nodes.urls()?;
         }
         Ok(())
+    }
+
+    /// Checks what a start opens: the data directory, the snapshot, and the addresses of nodes and Redis server.
+    pub(crate) fn check_files(&self) -> Result<()> {
+        self.redis.as_deref().map(MarketStream::open).transpose()?;
+        crate::data::check_dir(&self.data.data_dir)?;
+        if self.follow {
+            return Ok(());
+        }
+        if self.snapshot.is_named() && !crate::data::holds_market(&self.data.data_dir)? {
+            self.snapshot.read()?;
+        }
+        self.nodes.check_addresses()
     }
 }
 

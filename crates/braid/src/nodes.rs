@@ -1,9 +1,10 @@
 //! Options of nodes, for the commands that follow a chain.
 
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use braid_ethereum::{Node, NodeConfig};
+use braid_ethereum::{Endpoint, Node, NodeConfig, NodeError};
 use eyre::Result;
 
 use crate::exit::{Exit, Failed};
@@ -43,6 +44,21 @@ impl NodeArgs {
             return Err(Failed::new(Exit::Usage, text).into());
         }
         Ok(urls)
+    }
+
+    /// Checks the nodes' addresses, and that a socket can be opened if there are only sockets; one is enough.
+    pub(crate) fn check_addresses(&self) -> Result<()> {
+        let urls = self.urls()?;
+        let endpoints = urls.iter().map(|url| Endpoint::parse(url)).collect::<Result<Vec<_>, _>>()?;
+        let mut failed = None;
+        for endpoint in endpoints {
+            let Some(path) = endpoint.socket() else { return Ok(()) };
+            match UnixStream::connect(path) {
+                Ok(_) => return Ok(()),
+                Err(error) => failed = failed.or(Some((endpoint.to_string(), error.to_string()))),
+            }
+        }
+        failed.map_or(Ok(()), |(endpoint, why)| Err(NodeError::Unreachable { endpoint, why }.into()))
     }
 
     /// Connects to all of them; one that serves chain 1 is enough.

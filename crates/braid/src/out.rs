@@ -3,13 +3,28 @@
 use std::fmt;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Prints a line. Exits with success if the reader closed the pipe.
+/// True if the command goes on when nobody reads its output.
+static GOES_ON: AtomicBool = AtomicBool::new(false);
+
+/// Lets a command that sends transactions go on when the reader closes the pipe: it must not end between two of them.
+pub(crate) fn go_on_without_reader() {
+    GOES_ON.store(true, Ordering::Relaxed);
+}
+
+/// Prints a line. If the reader closed the pipe, exits with success, unless the command goes on without.
 pub(crate) fn line(text: impl fmt::Display) -> eyre::Result<()> {
     match writeln!(std::io::stdout(), "{text}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe && GOES_ON.load(Ordering::Relaxed) => Ok(()),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         written => Ok(written?),
     }
+}
+
+/// Prints a message to standard error, where results do not go. A closed standard error is no failure.
+pub(crate) fn note(text: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// True to print colours: on a terminal, unless `NO_COLOR` is set.

@@ -8,6 +8,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 use eyre::{Result, eyre};
 
+use crate::exit::usage;
 use crate::{config_file, out};
 
 #[derive(Debug, clap::Args)]
@@ -18,7 +19,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum ConfigCommand {
-    /// Check a configuration without starting anything, and say what each setting is and where it comes from.
+    /// Check a configuration and the files that it names, without starting anything, and say what each setting is and
+    /// where it comes from.
     Check(CheckArgs),
     /// Print a configuration file with every setting, its meaning and its default.
     Example,
@@ -42,12 +44,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 fn check(args: &CheckArgs) -> Result<()> {
     let words = ["braid", "serve"].into_iter().map(OsString::from).chain(args.options.iter().cloned());
     let words: Vec<OsString> = words.collect();
-    let (command, in_file) =
-        config_file::apply(crate::Cli::command(), words.iter().cloned()).map_err(|why| eyre!(why))?;
+    let (command, in_file) = config_file::apply(crate::Cli::command(), words.iter().cloned()).map_err(usage)?;
     let matches = command.try_get_matches_from(&words).unwrap_or_else(|error| error.exit());
     let cli = crate::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     if let crate::Command::Serve(args) = &cli.command {
         args.check()?;
+        args.check_files()?;
     }
     // a command without the file has its options in the order of the help text
     let plain = crate::Cli::command();
@@ -59,7 +61,9 @@ fn check(args: &CheckArgs) -> Result<()> {
     for [name, value, source] in &rows {
         out::line(format!("{name:names$}  {value:values$}  {source}"))?;
     }
-    out::line("\nThe configuration is good.")
+    out::line(
+        "\nThe configuration is good. Not checked: whether the ports are free, and whether nodes and Redis server answer.",
+    )
 }
 
 /// Returns the options that a configuration file may hold.

@@ -19,20 +19,30 @@ pub(crate) struct SnapshotArgs {
 }
 
 impl SnapshotArgs {
+    /// Returns whether a snapshot is named.
+    pub(crate) const fn is_named(&self) -> bool {
+        self.snapshot.is_some()
+    }
+
     /// Loads the snapshot, if one is named and there is no stored market.
     pub(crate) fn load(&self, saved: Option<&Saved>) -> Result<Option<Arc<Snapshot>>> {
-        let Some(path) = &self.snapshot else { return Ok(None) };
-        if saved.is_some() {
+        if self.is_named() && saved.is_some() {
             tracing::info!("the snapshot is not used: the data directory holds a market already");
             return Ok(None);
         }
+        self.read().map(|snapshot| snapshot.map(Arc::new))
+    }
+
+    /// Reads the snapshot, if one is named.
+    pub(crate) fn read(&self) -> Result<Option<Snapshot>> {
+        let Some(path) = &self.snapshot else { return Ok(None) };
         let snapshot = Snapshot::load(path).map_err(|error| cannot_use(path, &error))?;
         if let Some(expected) = self.snapshot_sha256.as_ref().filter(|hex| !hex.eq_ignore_ascii_case(&snapshot.digest))
         {
             let what = format!("its SHA-256 is {}, not {expected}", snapshot.digest);
             return Err(cannot_use(path, &what));
         }
-        Ok(Some(Arc::new(snapshot)))
+        Ok(Some(snapshot))
     }
 
     /// Checks that the snapshot is of the node's chain.

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use braid_server::{AuditConfig, Config, ConnectionLimits, LimitsConfig};
-use eyre::{Result, eyre};
+use eyre::Result;
 use ipnet::IpNet;
 
 use crate::config_file::ConfigFile;
 use crate::descriptors;
+use crate::exit::usage;
 use crate::logging::LogArgs;
 use crate::market_source::SourceArgs;
 use crate::rules::RuleArgs;
+use crate::secrets;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -29,10 +31,10 @@ pub(crate) struct Args {
     pub(super) metrics_listen: Option<SocketAddr>,
     /// A valid API key in addition to those of `braid keys`; may be given several times
     #[arg(long = "api-key", env = "BRAID_API_KEYS", value_name = "KEY", value_delimiter = ',', hide_env_values = true)]
-    pub(super) api_keys: Vec<String>,
+    api_keys: Vec<String>,
     /// A file with more API keys, one per line
     #[arg(long, env = "BRAID_API_KEY_FILE", value_name = "FILE")]
-    pub(super) api_key_file: Option<PathBuf>,
+    api_key_file: Option<PathBuf>,
     /// Let callers without a key quote (never build), under a limit per address
     #[arg(long, env = "BRAID_ANONYMOUS_QUOTES")]
     anonymous_quotes: bool,
@@ -120,15 +122,28 @@ impl Args {
         self.rules.follower()?;
         self.source.check()?;
         if self.rules.guesses_vaults() && !self.audit().is_on() {
-            return Err(eyre!(
+            return Err(usage(
                 "--vault and --find-vaults need the self-audit, since such a vault is quoted once it was checked: turn it on with \
-                --audit-every-ms and --audit-per-block above 0, or leave these options out"
+                --audit-every-ms and --audit-per-block above 0, or leave these options out",
             ));
         }
         if self.metrics_listen == Some(self.listen) {
-            return Err(eyre!("--listen and --metrics-listen are the same address and port: give each its own"));
+            return Err(usage("--listen and --metrics-listen are the same address and port: give each its own"));
         }
         Ok(())
+    }
+
+    /// Checks what a start opens on this machine, without starting anything: the file of API keys, the data directory, the
+    /// snapshot, the addresses of nodes, Redis server and trace collector, and the log filter.
+    pub(crate) fn check_files(&self) -> Result<()> {
+        self.log.check()?;
+        self.keys()?;
+        self.source.check_files()
+    }
+
+    /// Returns the API keys of options and file.
+    pub(super) fn keys(&self) -> Result<Vec<String>> {
+        secrets::with(&self.api_keys, self.api_key_file.as_ref())
     }
 
     /// Returns how many connections there may be: as asked, and no more than the system has descriptors for.

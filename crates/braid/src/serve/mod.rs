@@ -18,7 +18,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::data::cannot_store;
 use crate::logging::Logging;
 use crate::market_source::{Running, Source};
-use crate::secrets;
 
 pub(crate) use args::Args;
 
@@ -160,8 +159,8 @@ fn stores(args: &Args) -> Result<(KeyStore, QuoteStore)> {
     let dir = &args.source.data.data_dir;
     braid_store::prepare_dir(dir).map_err(cannot_store)?;
     let keys = KeyStore::open(dir).map_err(cannot_store)?;
-    let named = secrets::with(&args.api_keys, args.api_key_file.as_ref())?;
-    let keys = named
+    let keys = args
+        .keys()?
         .iter()
         .enumerate()
         .fold(keys, |keys, (index, key)| keys.with_fixed(&format!("given at the start, {}", index + 1), key));

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 use super::node::FakeNode;
-use super::{braid, fails, get, listening_on, terminate};
+use super::{braid, fails, fails_with, get, listening_on, terminate};
 
 /// A service that uses a fake node.
 struct Served {
@@ -309,9 +309,61 @@ fn a_configuration_is_checked_without_starting_and_shows_no_secret() {
     assert!(row("quote-ttl-s").ends_with("default"), "{said}");
     assert!(!said.contains("secret") && !said.contains("hidden"), "{said}");
 
-    assert!(fails(&check(&["--find-vaults", "--audit-every-ms", "0"])).contains("self-audit"));
-    assert!(fails(&check(&["--metrics-listen", "127.0.0.1:8080"])).contains("its own"));
+    assert!(fails_with(2, &check(&["--find-vaults", "--audit-every-ms", "0"])).contains("self-audit"));
+    assert!(fails_with(2, &check(&["--metrics-listen", "127.0.0.1:8080"])).contains("its own"));
     std::fs::write(&file, "rate-limt = 7").unwrap();
     let output = check(&[]);
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no option rate-limt"));
+}
+
+/// `config check` called a configuration good whose start failed at once. It must find what the start finds, in its words.
+#[test]
+fn a_check_opens_what_a_start_opens_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (file, folder, data) = (path("plain"), path("folder"), path("new/data"));
+    std::fs::write(&file, "not of Braid").unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    let damaged = path("damaged");
+    std::fs::create_dir(&damaged).unwrap();
+    std::fs::write(dir.path().join("damaged/keys.json"), "{").unwrap();
+    let blocked = path("blocked");
+    std::fs::create_dir_all(dir.path().join("blocked/market.redb")).unwrap();
+    let missing = path("missing");
+    let (under, socket) = (format!("{file}/data"), path("node.ipc"));
+    let same = |args: &[&str]| {
+        let ran = |words: &[&str]| {
+            let given = |name: &str| args.contains(&name);
+            let mut command = braid(&[words, args].concat());
+            command.args((!given("--rpc-url")).then_some("--rpc-url=http://127.0.0.1:1"));
+            command.args((!given("--data-dir")).then(|| format!("--data-dir={data}")));
+            let output = command.output().unwrap();
+            (fails_with(output.status.code().unwrap(), &output), output.status.code())
+        };
+        let (checked, started) = (ran(&["config", "check"]), ran(&["serve", "--log=off", "--listen=127.0.0.1:0"]));
+        assert_eq!(checked, started, "{args:?}");
+        checked.0
+    };
+    assert!(same(&["--api-key-file", &missing]).contains("cannot read"));
+    assert!(same(&["--api-key-file", &folder]).contains("cannot read"));
+    assert!(same(&["--rpc-url-file", &missing]).contains("cannot read"));
+    assert!(same(&["--snapshot", &missing]).contains("cannot be used"));
+    assert!(same(&["--snapshot", &file]).contains("cannot be used"));
+    assert!(same(&["--data-dir", &file]).contains("cannot write to"));
+    assert!(same(&["--data-dir", &under]).contains("cannot write to"));
+    assert!(same(&["--data-dir", &damaged]).contains("is damaged"));
+    assert!(same(&["--rpc-url", "ftp://node.example"]).contains("expected http://"));
+    assert!(same(&["--rpc-url", &socket]).contains("ipc socket node.ipc"));
+    // a start says more of these
+    let check = |args: &[&str]| braid(&[&["config", "check", "--rpc-url=http://127.0.0.1:1"], args].concat());
+    assert!(fails(&check(&["--data-dir", &blocked]).output().unwrap()).contains("market.redb"));
+    let said = fails_with(2, &check(&["--log", "no level", "--data-dir", &data]).output().unwrap());
+    assert!(said.contains("--log \"no level\""), "{said}");
+    let redis = check(&["--redis", "nonsense", "--data-dir", &data]).output().unwrap();
+    assert!(!redis.status.success(), "{redis:?}");
+    // What is missing is not made, and a directory in use by a service is no fault.
+    let fresh = path("fresh/data");
+    assert!(check(&["--data-dir", &fresh]).output().unwrap().status.success() && !dir.path().join("fresh").exists());
+    let _owner = braid_store::QuoteStore::open(&dir.path().join("folder")).unwrap();
+    assert!(check(&["--data-dir", &folder]).output().unwrap().status.success());
 }
