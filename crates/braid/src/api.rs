@@ -17,11 +17,17 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 #[command(next_help_heading = "Service")]
 pub(crate) struct ApiArgs {
     /// The service to ask
-    #[arg(long = "api", env = "BRAID_API", value_name = "URL")]
+    #[arg(long = "api", env = "BRAID_API", value_name = "URL", value_parser = service)]
     pub url: Option<Url>,
     /// A file with the API key. Without it, the key is read from the environment variable BRAID_API_KEY
     #[arg(long, value_name = "FILE")]
     pub api_key_file: Option<PathBuf>,
+}
+
+/// Parses the address of a service.
+fn service(text: &str) -> Result<Url, String> {
+    let url = text.parse::<Url>().ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    url.ok_or_else(|| "write it with its scheme, such as http://127.0.0.1:8080".into())
 }
 
 /// A service with the caller's API key.
@@ -91,6 +97,7 @@ fn refused(host: &str, problem: &Value) -> Report {
     let exit = match problem["code"].as_str().unwrap_or_default() {
         "NO_ROUTE_FOUND" | "INSUFFICIENT_LIQUIDITY" | "AMOUNT_TOO_SMALL" => Exit::NoRoute,
         "NOT_READY" | "OVERLOADED" | "DEADLINE_EXCEEDED" => Exit::Unreachable,
+        "VALIDATION_FAILED" | "TOKEN_NOT_FOUND" | "PARTNER_FEE_EXCEEDS_CAP" => Exit::Usage,
         "QUOTE_STALE" | "QUOTE_EXPIRED" | "MARKET_STALE" => Exit::Stale,
         _ => Exit::Failure,
     };

@@ -15,6 +15,7 @@ use eyre::{Result, eyre};
 use indicatif::ProgressBar;
 
 use crate::exit::{Exit, Failed};
+use crate::out;
 
 /// Timeout of a request to a node.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -40,6 +41,7 @@ pub(crate) struct Chain {
 impl Chain {
     /// Connects to a node, which must serve the chain `chain_id`. Signs transactions with the key, if given.
     pub(crate) async fn connect(url: &str, chain_id: u64, key: Option<PrivateKeySigner>) -> Result<Self> {
+        braid_ethereum::Endpoint::parse(url)?;
         let host = host_of(url);
         let connected = match key {
             Some(key) => {
@@ -69,7 +71,9 @@ impl Chain {
     pub(crate) async fn send(&self, transaction: TransactionRequest) -> Result<TransactionReceipt> {
         let pending = self.ask(self.provider.send_transaction(transaction)).await?;
         let hash = *pending.tx_hash();
-        let spinner = ProgressBar::new_spinner().with_message(format!("waiting for {hash} to be mined"));
+        // told before the wait: whoever ends the command meanwhile can still look it up
+        out::note(format_args!("sent {hash}, waiting for its block"));
+        let spinner = ProgressBar::new_spinner().with_message("waiting");
         spinner.enable_steady_tick(Duration::from_millis(100));
         let receipt = pending.with_timeout(Some(MINED_TIMEOUT)).get_receipt().await;
         spinner.finish_and_clear();

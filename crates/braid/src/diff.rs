@@ -9,6 +9,7 @@ use braid_protocols::Pool;
 use eyre::Result;
 use serde_json::{Value, json};
 
+use crate::data::market_file;
 use crate::out;
 
 #[derive(Debug, clap::Args)]
@@ -26,7 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let (old, new) = (Market::load(&args.old)?, Market::load(&args.new)?);
+    let (old, new) = (market_file(&args.old)?, market_file(&args.new)?);
     for (sign, market) in [("-", &old), ("+", &new)] {
         let block = market.block();
         out::line(format_args!("{sign} block {} {}, {} pools", block.number, block.hash, market.pools().len()))?;

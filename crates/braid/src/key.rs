@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use alloy::signers::local::PrivateKeySigner;
 use eyre::{Result, eyre};
 
+use crate::exit::usage;
+
 /// Variable with a private key, if no file is named.
 pub(crate) const VARIABLE: &str = "BRAID_PRIVATE_KEY";
 
@@ -31,7 +33,9 @@ impl KeyArgs {
             Some(file) => of_file(file, self.password_file.as_deref())?,
             None => from_variable()?,
         };
-        found.ok_or_else(|| eyre!("no key is named: --key-file FILE, or {VARIABLE} in the environment"))
+        found.ok_or_else(|| {
+            usage(format!("no key is named: give --key-file FILE, or set {VARIABLE} in the environment"))
+        })
     }
 }
 

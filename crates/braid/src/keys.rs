@@ -6,6 +6,7 @@ use clap::Subcommand;
 use eyre::{Result, eyre};
 
 use crate::config_file::ConfigFile;
+use crate::exit::usage;
 use crate::out;
 use crate::paths::DataDir;
 
@@ -94,7 +95,15 @@ fn seconds(text: &str) -> Result<u64, String> {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let now_s = SystemClock.now_s();
     let Some(url) = &args.redis else {
-        braid_store::prepare_dir(&args.data.data_dir)?;
+        let dir = &args.data.data_dir;
+        if matches!(args.command, Command::Create { .. }) {
+            braid_store::prepare_dir(dir)?;
+        } else if !dir.exists() {
+            return Err(usage(format!(
+                "there is no data directory {}: name that of `braid serve` with --data",
+                dir.display()
+            )));
+        }
         return print_result(execute(args, &KeyStore::open(&args.data.data_dir)?, now_s).map_err(with_help)?, now_s);
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -151,7 +160,7 @@ fn print_result(done: Done, now_s: u64) -> Result<()> {
             show(&format!("rotated {} ({:?}); {old}", record.id.0, record.name), &key)
         }
         Done::Revoked(record) => {
-            eprintln!("revoked {} ({:?})", record.id.0, record.name);
+            out::note(format_args!("revoked {} ({:?})", record.id.0, record.name));
             Ok(())
         }
     }
@@ -159,6 +168,7 @@ fn print_result(done: Done, now_s: u64) -> Result<()> {
 
 fn with_help(error: StoreError) -> eyre::Report {
     match error {
+        StoreError::BadKeyTerms(_) | StoreError::BadKeyName(_) => usage(error.to_string()),
         StoreError::UnknownKey(_) => eyre!("{error}; `braid keys list` shows the ids"),
         other => other.into(),
     }
@@ -166,7 +176,7 @@ fn with_help(error: StoreError) -> eyre::Report {
 
 /// Prints a key to standard output, and everything else to standard error, for scripts.
 fn show(what: &str, key: &ApiKey) -> Result<()> {
-    eprintln!("{what}; keep the key, it is not shown again:");
+    out::note(format_args!("{what}; keep the key, it is not shown again:"));
     out::line(format_args!("{}", key.reveal()))
 }
 

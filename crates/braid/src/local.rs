@@ -10,11 +10,12 @@ use braid_quoting::feed;
 use braid_server::serve::watch_proxy;
 use braid_server::{App, Config, MarketFeed, Parts, SystemClock, serve};
 use braid_store::{KeyStore, KeyTerms, QuoteStore};
-use eyre::{Result, eyre};
+use eyre::Result;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::api::Api;
+use crate::first_head::first_head;
 
 /// Timeout of a simulation: longer than a service's, since no other caller waits.
 const SIMULATION_TIMEOUT: Duration = Duration::from_secs(10);
@@ -25,7 +26,7 @@ pub(crate) struct Local {
     pub api: Api,
     tasks: Vec<JoinHandle<()>>,
     _follower: FollowerHandle,
-    dir: PathBuf,
+    _dir: Scratch,
 }
 
 impl Local {
@@ -34,12 +35,12 @@ impl Local {
         let node = Node::connect(url).await?;
         node.check_chain().await?;
         let mut follower = Follower::spawn(node.clone(), FollowerConfig::default());
-        let dir = std::env::temp_dir().join(format!("braid-{}", std::process::id()));
+        let dir = Scratch(std::env::temp_dir().join(format!("braid-{}", std::process::id())));
         let stores = || {
-            braid_store::prepare_dir(&dir)?;
-            let keys = KeyStore::open(&dir)?;
+            braid_store::prepare_dir(&dir.0)?;
+            let keys = KeyStore::open(&dir.0)?;
             let (key, _) = keys.create("this process", KeyTerms::default(), 0)?;
-            Ok((keys, key, QuoteStore::open(&dir)?))
+            Ok((keys, key, QuoteStore::open(&dir.0)?))
         };
         let (keys, key, quotes) = stores().map_err(crate::data::cannot_store)?;
         let market = Arc::new(MarketFeed::new(follower.status.clone()));
@@ -54,23 +55,31 @@ impl Local {
         });
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let base = format!("http://{}", listener.local_addr()?).parse()?;
-        let head = follower.heads.wait_for(Option::is_some).await.map_err(|_| eyre!("the follower ended"))?.clone();
+        let head = first_head(&mut follower).await?;
         let published = Arc::clone(&market);
-        tokio::task::spawn_blocking(move || head.map(|head| published.publish(head))).await?;
+        tokio::task::spawn_blocking(move || published.publish(head)).await?;
         let tasks = vec![
             tokio::spawn(feed::follow(market, follower.heads.clone())),
             tokio::spawn(app.accounts.clone().read_ahead(follower.status.clone())),
             tokio::spawn(watch_proxy(Arc::clone(&app.proxy), node, follower.heads.clone())),
             tokio::spawn(serve(app, listener, std::future::pending())),
         ];
-        Ok(Self { api: Api::new(base, Some(key.reveal().to_owned()))?, tasks, _follower: follower, dir })
+        Ok(Self { api: Api::new(base, Some(key.reveal().to_owned()))?, tasks, _follower: follower, _dir: dir })
     }
 }
 
 impl Drop for Local {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// A directory for temporary files, removed at the end.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
         // a failure leaves files in the system's directory for temporary files
-        let _ = std::fs::remove_dir_all(&self.dir);
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct TokensArgs {
 /// Arguments of `braid pools` and `braid prices`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NamedArgs {
-    /// Tokens, by symbol or address; `pools` lists the pools that hold all of them
+    /// Tokens, by symbol or address. `pools` lists the pools that hold all of them
     #[arg(value_name = "TOKEN", required = true)]
     tokens: Vec<String>,
     #[command(flatten)]
@@ -57,6 +57,9 @@ pub(crate) fn tokens(args: &TokensArgs) -> Result<()> {
             row
         });
         return print_json(&rows.collect::<Vec<_>>());
+    }
+    if found.is_empty() {
+        out::note(format_args!("no token has {:?} in its symbol or name, or is at that address", args.search));
     }
     for (entry, token) in rows {
         let (symbol, name, address) = (plain(&token.symbol), plain(&token.name), token.address.to_checksum(None));

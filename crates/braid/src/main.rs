@@ -1,5 +1,6 @@
 //! The service's binary: `braid serve` and the commands around it. `docs/operate/command-line.md` explains them.
 
+mod address;
 mod api;
 mod chain;
 mod config_file;
@@ -8,6 +9,7 @@ mod descriptors;
 mod diff;
 mod doctor;
 mod exit;
+mod first_head;
 mod key;
 mod keys;
 mod local;
@@ -28,6 +30,7 @@ mod rules;
 mod secrets;
 mod serve;
 mod settings;
+mod similar;
 mod snapshot;
 mod source;
 mod swap;
@@ -157,6 +160,6 @@ fn main() -> ExitCode {
 /// Prints the error of a command, and returns its exit code.
 #[expect(clippy::needless_pass_by_value, reason = "it is what a failed command leaves")]
 fn complain(error: eyre::Report) -> ExitCode {
-    eprintln!("braid: {}", source::plain_words(&error.to_string()));
+    out::note(format_args!("braid: {}", source::plain_words(&error.to_string())));
     exit::code(&error)
 }

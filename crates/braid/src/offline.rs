@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use braid_market::Market;
 use braid_primitives::Token;
 use braid_protocols::Product;
 use braid_store::market::Snapshot;
-use eyre::{Result, eyre};
+use eyre::Result;
 
+use crate::data::market_file;
+use crate::exit::usage;
 use crate::out;
 use crate::source::follow_once;
 
@@ -30,9 +31,9 @@ pub(crate) struct ShowArgs {
   braid market save --data /var/lib/braid last.market    (the market of a stopped server, without a node; for `--snapshot`)")]
 pub(crate) struct SaveArgs {
     /// The node to read from
-    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true, conflicts_with = "data")]
+    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
     rpc_url: Option<String>,
-    /// The data directory to read from, whose server is stopped
+    /// The data directory to read from, whose server is stopped; then no node is asked
     #[arg(long, value_name = "DIR", required_unless_present = "rpc_url")]
     data: Option<PathBuf>,
     /// The file to write
@@ -45,7 +46,7 @@ pub(crate) fn save(args: &SaveArgs) -> Result<()> {
     let market = match (&args.data, &args.rpc_url) {
         (Some(dir), _) => return save_snapshot(dir, &args.file),
         (None, Some(url)) => follow_once(url)?,
-        (None, None) => return Err(eyre!("name a market: --rpc-url URL or --data DIR")),
+        (None, None) => return Err(usage("name a market: --rpc-url URL or --data DIR")),
     };
     // canonical form: the same pools in the same states give the same bytes
     let market = market.canonical();
@@ -72,9 +73,9 @@ fn save_snapshot(dir: &Path, file: &Path) -> Result<()> {
 /// `braid market show`.
 pub(crate) fn show(args: &ShowArgs) -> Result<()> {
     let market = match (&args.file, &args.data) {
-        (Some(file), _) => Market::load(file)?,
+        (Some(file), _) => market_file(file)?,
         (None, Some(dir)) => crate::data::stored_market(dir)?,
-        (None, None) => return Err(eyre!("name a market: FILE or --data DIR")),
+        (None, None) => return Err(usage("name a market: FILE or --data DIR")),
     };
     let block = market.block();
     out::line(format_args!("block {} {}, timestamp {}", block.number, block.hash, block.timestamp))?;

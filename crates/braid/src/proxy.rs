@@ -49,7 +49,7 @@ struct DeployArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     private_key_file: Option<PathBuf>,
     /// An account that the node itself signs for (unlocked), instead of a private key
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = crate::address::parse)]
     from: Option<Address>,
 }
 
@@ -91,6 +91,7 @@ async fn verify(args: &NodeArgs) -> Result<()> {
 
 async fn deploy(args: &DeployArgs) -> Result<()> {
     let payer = Payer::of(args)?;
+    out::go_on_without_reader();
     let chain = Chain::connect(&args.node.rpc_url, args.node.chain_id, payer.key()).await?;
     match chain.proxy().await? {
         ProxyCode::Proxy => return say_deployed(&chain, "was deployed before; nothing was sent"),
@@ -143,10 +144,10 @@ impl Payer {
         }
         let key = args.private_key_file.as_deref().map_or_else(key::from_variable, |file| key::of_file(file, None))?;
         let key = key.ok_or_else(|| {
-            eyre!(
+            crate::exit::usage(format!(
                 "name who pays: --private-key-file FILE, {} in the environment, or --from ADDRESS for an account that the node signs for",
                 key::VARIABLE
-            )
+            ))
         })?;
         Ok(Self::Key(key))
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use braid_ethereum::{FollowerConfig, PoolRules};
 use braid_primitives::{Address, PoolKey};
 use braid_protocols::Product;
-use eyre::{Result, eyre};
+use eyre::Result;
+
+use crate::exit::usage;
 
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Pools")]
@@ -17,7 +19,7 @@ pub(crate) struct RuleArgs {
     #[arg(long, env = "BRAID_MIN_ETHER", value_name = "ETHER", default_value_t = 0.1, value_parser = parse_ether)]
     min_ether: f64,
     /// Exclude every pool of this token; may be given several times
-    #[arg(long = "deny-token", env = "BRAID_DENY_TOKENS", value_name = "ADDRESS", value_delimiter = ',')]
+    #[arg(long = "deny-token", env = "BRAID_DENY_TOKENS", value_name = "ADDRESS", value_delimiter = ',', value_parser = crate::address::parse)]
     deny_tokens: Vec<Address>,
     /// Exclude this pool: its contract's address, followed by a slash and the pool's id if the contract holds many
     /// pools; may be given several times
@@ -27,7 +29,7 @@ pub(crate) struct RuleArgs {
     #[arg(long = "deny-protocol", env = "BRAID_DENY_PROTOCOLS", value_name = "NAME", value_delimiter = ',')]
     deny_protocols: Vec<String>,
     /// Include only pools whose tokens are all allowed; ether always is. May be given several times
-    #[arg(long = "allow-token", env = "BRAID_ALLOW_TOKENS", value_name = "ADDRESS", value_delimiter = ',')]
+    #[arg(long = "allow-token", env = "BRAID_ALLOW_TOKENS", value_name = "ADDRESS", value_delimiter = ',', value_parser = crate::address::parse)]
     allow_tokens: Vec<Address>,
     /// Include this pool whatever the other options say; may be given several times
     #[arg(long = "allow-pool", env = "BRAID_ALLOW_POOLS", value_name = "POOL", value_delimiter = ',')]
@@ -37,7 +39,7 @@ pub(crate) struct RuleArgs {
     allow_protocols: Vec<String>,
     /// Add an unlisted ERC-4626 vault. It is modelled if its own answers reveal its rule, and quoted once the EVM
     /// agrees; may be given several times
-    #[arg(long = "vault", env = "BRAID_VAULTS", value_name = "ADDRESS", value_delimiter = ',')]
+    #[arg(long = "vault", env = "BRAID_VAULTS", value_name = "ADDRESS", value_delimiter = ',', value_parser = crate::address::parse)]
     vaults: Vec<Address>,
     /// Add ERC-4626 vaults that are seen to trade, at most 256, as if `--vault` named them. Each is read at every block
     #[arg(long, env = "BRAID_FIND_VAULTS")]
@@ -63,7 +65,7 @@ impl RuleArgs {
         };
         let products: Vec<Product> = Product::ALL.iter().filter(followed).copied().collect();
         if products.is_empty() {
-            return Err(eyre!("no protocol is left to follow: see --deny-protocol and --allow-protocol"));
+            return Err(usage("no protocol is left to follow: see --deny-protocol and --allow-protocol"));
         }
         let rules = PoolRules {
             min_ether: self.min_ether,
@@ -74,14 +76,14 @@ impl RuleArgs {
         };
         let vaults: BTreeSet<Address> = self.vaults.iter().copied().collect();
         if vaults.len() > MAX_VAULTS {
-            return Err(eyre!(
-                "{} vaults are named, and at most {MAX_VAULTS} can be: name fewer with --vault",
-                vaults.len()
-            ));
+            let count = vaults.len();
+            return Err(usage(format!(
+                "{count} vaults are named, and at most {MAX_VAULTS} can be: name fewer with --vault"
+            )));
         }
         if self.guesses_vaults() && !products.iter().any(|product| product.takes_names()) {
-            return Err(eyre!(
-                "--vault and --find-vaults take ERC-4626 vaults, which --deny-protocol or --allow-protocol leaves out: follow erc4626"
+            return Err(usage(
+                "--vault and --find-vaults take ERC-4626 vaults, which --deny-protocol or --allow-protocol leaves out: follow erc4626",
             ));
         }
         Ok(FollowerConfig {
@@ -106,7 +108,7 @@ fn products(names: &[String]) -> Result<Vec<Product>> {
         let named = Product::named(name);
         if named.is_empty() {
             let known: Vec<&str> = Product::ALL.iter().map(|product| product.id()).collect();
-            return Err(eyre!("there is no protocol {name:?}; there are {}", known.join(", ")));
+            return Err(usage(format!("there is no protocol {name:?}; there are {}", known.join(", "))));
         }
         products.extend(named);
     }

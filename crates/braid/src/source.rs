@@ -4,16 +4,22 @@ use std::path::PathBuf;
 
 use braid_ethereum::{Follower, FollowerConfig, Node};
 use braid_market::Market;
-use braid_primitives::{Address, Token, TokenId};
-use eyre::{Result, eyre};
+use braid_primitives::{Address, NATIVE_ETHER, Token, TokenId};
+use eyre::Result;
+
+use crate::data::market_file;
+use crate::exit::usage;
+use crate::first_head::first_head;
+use crate::similar::{question, similar};
+use crate::{address, out};
 
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(required = true, multiple = true)]
 pub(crate) struct Source {
     /// Read the market from this node
     #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
     rpc_url: Option<String>,
-    /// Read the market from this file, offline
+    /// Read the market from this file, offline; then no node is asked, also where BRAID_RPC_URL names one
     #[arg(long, value_name = "FILE")]
     market: Option<PathBuf>,
 }
@@ -22,9 +28,9 @@ impl Source {
     /// Returns the market.
     pub(crate) fn market(&self) -> Result<Market> {
         match (&self.market, &self.rpc_url) {
-            (Some(file), _) => Ok(Market::load(file)?),
+            (Some(file), _) => market_file(file),
             (None, Some(url)) => follow_once(url),
-            (None, None) => Err(eyre!("name a market: --rpc-url URL or --market FILE")),
+            (None, None) => Err(usage("name a market: --rpc-url URL or --market FILE")),
         }
     }
 }
@@ -35,33 +41,53 @@ pub(crate) fn follow_once(url: &str) -> Result<Market> {
     runtime.block_on(async {
         let node = Node::connect(url).await?;
         let mut follower = Follower::spawn(node, FollowerConfig::default());
-        let head = follower.heads.wait_for(Option::is_some).await.map_err(|_| eyre!("the follower ended"))?.clone();
+        let head = first_head(&mut follower).await;
         follower.shutdown().await;
-        let head = head.ok_or_else(|| eyre!("the follower gave no market"))?;
-        Ok(head.market.as_ref().clone())
+        Ok(head?.market.as_ref().clone())
     })
 }
 
 /// Finds a token by address, or by symbol: the one with the most pools if several have it.
 pub(crate) fn find<'a>(market: &'a Market, name: &str) -> Result<(TokenId, &'a Token)> {
     let tokens = market.tokens();
-    let by_address = name.parse().ok().and_then(|address| tokens.id(address));
-    let by_symbol = || {
-        let same = tokens.iter().filter(|(_, token)| token.symbol.eq_ignore_ascii_case(name));
-        same.max_by_key(|(id, _)| (market.pools_of(*id).len(), std::cmp::Reverse(*id))).map(|(id, _)| id)
-    };
-    let found = by_address
-        .or_else(|| by_symbol().inspect(|id| say_others(market, *id, name)))
-        .and_then(|id| Some((id, tokens.get(id)?)));
-    found.ok_or_else(|| eyre!("the market has no token {name:?}"))
+    let with_token = |id: TokenId| Some((id, tokens.get(id)?));
+    if address::is_meant(name) {
+        let address = address::parse(name).map_err(usage)?;
+        let address = if address.is_zero() { NATIVE_ETHER } else { address };
+        return tokens.id(address).and_then(with_token).ok_or_else(|| usage(no_token_at(market, address)));
+    }
+    let same = tokens.iter().filter(|(_, token)| token.symbol.eq_ignore_ascii_case(name));
+    let best = same.max_by_key(|(id, _)| (market.pools_of(*id).len(), std::cmp::Reverse(*id))).map(|(id, _)| id);
+    let found = best.inspect(|id| say_others(market, *id, name)).and_then(with_token);
+    found.ok_or_else(|| usage(no_token_named(market, name)))
 }
 
-/// Returns a note on the token chosen for a symbol, if several have it.
+fn no_token_at(market: &Market, address: Address) -> String {
+    match market.pool_id(address).and_then(|id| market.pool(id)) {
+        Some(pool) => {
+            let coins = pool.coins.iter().filter_map(|coin| market.tokens().get(*coin));
+            let coins: Vec<String> = coins.map(|coin| plain(&coin.symbol)).collect();
+            let names = coins.join(" ");
+            format!("{address} is a pool of {names}, not a token: `braid pools {names}` lists it")
+        }
+        None => format!("the market has no token {address}: no pool in it holds that token"),
+    }
+}
+
+fn no_token_named(market: &Market, name: &str) -> String {
+    let mut known: Vec<(usize, &str)> =
+        market.tokens().iter().map(|(id, token)| (market.pools_of(id).len(), token.symbol.as_str())).collect();
+    known.sort_by_key(|(pools, _)| std::cmp::Reverse(*pools));
+    let meant = question(&similar(name, known.into_iter().map(|(_, symbol)| symbol)));
+    format!("the market has no token {name:?}.{meant} `braid tokens` looks for tokens by a part of the name")
+}
+
+/// Prints a note on the token chosen for a symbol, if several have it.
 fn say_others(market: &Market, taken: TokenId, name: &str) {
     let others = market.tokens().iter().filter(|(id, token)| *id != taken && token.symbol.eq_ignore_ascii_case(name));
     let others = others.count();
     if let Some(token) = market.tokens().get(taken).filter(|_| others > 0) {
-        eprintln!("{}", which(&plain(&token.symbol), token.address, others));
+        out::note(which(&plain(&token.symbol), token.address, others));
     }
 }
 

@@ -1,11 +1,14 @@
 //! Resolves token names through a service.
 
 use braid_primitives::{Address, NATIVE_ETHER, U256};
-use eyre::{Result, eyre};
+use eyre::Result;
 use serde_json::{Value, json};
 
+use crate::address;
 use crate::api::Api;
+use crate::exit::usage;
 use crate::quote::words;
+use crate::similar::{question, similar};
 use crate::source::{plain, which};
 use crate::units::{amount_of, format_units};
 
@@ -101,20 +104,35 @@ impl Sides {
 
 /// Finds a token by address, or by symbol: the best known one if several have it.
 pub(crate) async fn token(api: &Api, name: &str) -> Result<Named> {
-    if name.eq_ignore_ascii_case("ETH") {
+    let address = if address::is_meant(name) { Some(address::parse(name).map_err(usage)?) } else { None };
+    if name.eq_ignore_ascii_case("ETH") || address.is_some_and(|address| address.is_zero()) {
         return Ok(Named { address: NATIVE_ETHER, symbol: "ETH".into(), decimals: 18, others: 0 });
     }
-    let page = api.get("/v1/tokens", &[("chain_id", "1"), ("search", name), ("limit", "200")]).await?;
-    let rows = page["tokens"].as_array().map_or(&[][..], Vec::as_slice);
+    let rows = search(api, name).await?;
     let is_it = |row: &&Value| {
         ["symbol", "address"].iter().any(|key| row[*key].as_str().is_some_and(|is| is.eq_ignore_ascii_case(name)))
     };
     let mut same = rows.iter().filter(is_it);
-    let row = same.next().ok_or_else(|| eyre!("the service knows no token {name:?}"))?;
+    let Some(row) = same.next() else { return Err(usage(unknown(api, name).await?)) };
     Ok(Named {
         address: row["address"].as_str().unwrap_or_default().parse()?,
         symbol: plain(row["symbol"].as_str().unwrap_or_default()),
         decimals: row["decimals"].as_u64().and_then(|places| u8::try_from(places).ok()).unwrap_or_default(),
         others: same.count(),
     })
+}
+
+/// Returns the service's tokens whose symbol or name has a text in it, the best known first.
+async fn search(api: &Api, text: &str) -> Result<Vec<Value>> {
+    let mut page = api.get("/v1/tokens", &[("chain_id", "1"), ("search", text), ("limit", "200")]).await?;
+    Ok(page["tokens"].as_array_mut().map(std::mem::take).unwrap_or_default())
+}
+
+/// Says that a service knows no token of a name, and which one may have been meant.
+async fn unknown(api: &Api, name: &str) -> Result<String> {
+    let begins: String = name.chars().take(2).collect();
+    let near = if address::is_meant(name) { Vec::new() } else { search(api, &begins).await? };
+    let symbols: Vec<String> = near.iter().filter_map(|row| row["symbol"].as_str()).map(plain).collect();
+    let meant = question(&similar(name, symbols.iter().map(String::as_str)));
+    Ok(format!("the service knows no token {name:?}.{meant} A token can be named by its address too"))
 }

@@ -1,7 +1,9 @@
 //! Parses the arguments of `braid quote 1.5 ETH 2000 DAI USDC:60 WBTC:40` and `braid quote ETH 3000 USDC`.
 
 use braid_primitives::BPS;
-use eyre::{Result, eyre};
+use eyre::Result;
+
+use crate::exit::usage;
 
 /// A parsed swap, with tokens and amounts as text.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,11 +42,25 @@ pub(crate) fn parse(words: &[String]) -> Result<Asked> {
         rest = others;
     }
     if inputs.is_empty() || rest.is_empty() {
-        return Err(eyre!(
-            "say what to sell and what to get: `1.5 ETH USDC` sells 1.5 ETH, `ETH 3000 USDC` buys 3000 USDC with ETH"
-        ));
+        return Err(usage(incomplete(words, &inputs)));
     }
     Ok(Asked::Sale { inputs, outputs: outputs(rest)? })
+}
+
+/// Says what a swap lacks.
+fn incomplete(words: &[String], inputs: &[(String, String)]) -> String {
+    let forms = "`1.5 ETH USDC` sells 1.5 ETH, `ETH 3000 USDC` buys 3000 USDC with ETH";
+    if let Some((amount, token)) = inputs.last() {
+        return format!("name what to get after {amount} {token}: {forms}");
+    }
+    match words {
+        [amount] if is_number(amount) => format!("name the token that {amount} is of, then what to get: {forms}"),
+        // 1.5ETH, $1000
+        [first, ..] if first.starts_with(|c: char| c.is_ascii_digit() || c == '$') => {
+            format!("{first:?} is no amount: write amount and token apart, without a sign: {forms}")
+        }
+        _ => format!("say how much to sell, or how much to buy: {forms}"),
+    }
 }
 
 /// Reads `--sell TOKEN:AMOUNT --buy TOKEN` or `--sell TOKEN --buy TOKEN:AMOUNT`.
@@ -54,8 +70,8 @@ pub(crate) fn from_options(sell: &str, buy: &str) -> Result<Asked> {
             Ok(Asked::Sale { inputs: vec![(amount.into(), token.into())], outputs: vec![(buy.into(), whole())] })
         }
         (None, Some((token, amount))) => Ok(Asked::Purchase { pay: sell.into(), buy: (amount.into(), token.into()) }),
-        _ => Err(eyre!(
-            "give one of --sell and --buy an amount: `--sell USDC:1000 --buy WETH` or `--sell WETH --buy USDC:1000`"
+        _ => Err(usage(
+            "give one of --sell and --buy an amount: `--sell USDC:1000 --buy WETH` or `--sell WETH --buy USDC:1000`",
         )),
     }
 }
@@ -65,17 +81,17 @@ pub(crate) fn whole() -> u16 {
     u16::try_from(BPS).unwrap_or(u16::MAX)
 }
 
-/// Returns whether a word is a number; an address and 1INCH are not.
+/// Returns whether a word is a number, if only one with a sign or commas; an address and 1INCH are not.
 fn is_number(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        && word.chars().all(|c| c.is_ascii_digit() || ".,_eE+-".contains(c))
+    word.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && word.chars().all(|c| c.is_ascii_digit() || ".,_'eE+-".contains(c))
 }
 
 fn outputs(words: &[String]) -> Result<Vec<(String, u16)>> {
     if let Some(word) = words.iter().find(|word| is_number(word)) {
-        return Err(eyre!(
+        return Err(usage(format!(
             "{word:?} has no token after it, or stands behind what to get. An exact amount is bought of one token, for one other: `ETH 3000 USDC`"
-        ));
+        )));
     }
     let named: Vec<_> = words
         .iter()
@@ -91,17 +107,24 @@ pub(crate) fn shares(named: &[(&str, Option<&str>)]) -> Result<Vec<(String, u16)
     }
     let mut outputs = Vec::new();
     for (name, share) in named {
-        let share = share.ok_or_else(|| eyre!("give every output a share, or none: {name} has none"))?;
+        let share = share.ok_or_else(|| {
+            usage(format!("give every output a share, as in `USDC:60 WBTC:40`, or none: {name} has none"))
+        })?;
         let bps = crate::units::parse_units(share.trim_end_matches('%'), 2).and_then(|bps| u16::try_from(bps).ok());
-        let bps = bps.filter(|bps| (1..=whole()).contains(bps));
-        outputs.push((
-            (*name).to_owned(),
-            bps.ok_or_else(|| eyre!("{share:?} is no share: per cent, with two decimals at most"))?,
-        ));
+        let bps = bps.filter(|bps| (1..=whole()).contains(bps)).ok_or_else(|| {
+            usage(format!(
+                "{share:?} is no share: write per cent above 0, with two decimals at most, as in `USDC:60 WBTC:40`"
+            ))
+        })?;
+        outputs.push(((*name).to_owned(), bps));
     }
     let sum: u64 = outputs.iter().map(|(_, bps)| u64::from(*bps)).sum();
     if sum != BPS {
-        return Err(eyre!("the shares must sum to 100 per cent, and they sum to {}.{:02}", sum / 100, sum % 100));
+        return Err(usage(format!(
+            "the shares must sum to 100 per cent, as in `USDC:60 WBTC:40`, and they sum to {}.{:02}; without shares all are equal",
+            sum / 100,
+            sum % 100
+        )));
     }
     Ok(outputs)
 }

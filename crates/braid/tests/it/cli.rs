@@ -60,8 +60,28 @@ fn a_node_that_cannot_be_reached_is_named() {
 #[test]
 fn what_is_no_address_of_a_node_is_told_so() {
     let dir = tempfile::tempdir().unwrap();
-    let said = refused("ftp://node.example", dir.path(), "127.0.0.1:0");
+    let said = refused_with(2, "ftp://node.example", dir.path(), "127.0.0.1:0");
     assert!(said.contains("expected http://"), "{said}");
+}
+
+/// Such a node made `braid quote` and `braid swap` wait for ever without a word.
+#[test]
+fn a_node_that_refuses_everything_is_told_and_an_interrupted_swap_leaves_no_file() {
+    let (node, dir) = (FakeNode::start("0x1"), tempfile::tempdir().unwrap());
+    for (words, code) in [(&["quote", "1", "ETH", "USDC"], None), (&["swap", "1", "ETH", "USDC"], Some(130))] {
+        let mut command = braid(&[&words[..], &["--rpc-url", &node.url()]].concat());
+        command.env("TMPDIR", dir.path()).env("BRAID_PRIVATE_KEY", "01".repeat(32)).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = String::new();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        std::io::BufRead::read_line(&mut stderr, &mut said).unwrap();
+        assert!(said.starts_with("waiting for the node's market: "), "{said}");
+        let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(interrupted.success());
+        stderr.read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), code, "{said}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
 }
 
 #[test]
@@ -172,7 +192,10 @@ fn keys_are_made_listed_and_revoked() {
     let after = braid(&["keys", "list", "--data", data_dir]).output().unwrap();
     assert!(String::from_utf8(after.stdout).unwrap().contains(" guest"), "the directory stands after the subcommand");
     let over = braid(&["keys", "--data-dir", data_dir, "create", "late", "--expires", "2020-01-01T00:00:00Z"]).output();
-    assert!(fails(&over.unwrap()).contains("the expiry is in the past"));
+    assert!(fails_with(2, &over.unwrap()).contains("the expiry is in the past"));
+    let absent = dir.path().join("absent");
+    let listed = braid(&["keys", "list", "--data", absent.to_str().unwrap()]).output().unwrap();
+    assert!(fails_with(2, &listed).contains("there is no data directory") && !absent.exists());
     let unknown = braid(&["keys", "--data-dir", data_dir, "revoke", "key_x"]).output().unwrap();
     assert!(fails(&unknown).contains("no key key_x"));
 }
@@ -317,7 +340,24 @@ fn a_file_that_is_no_market_file_is_told_what_writes_one() {
     let file = dir.path().join("recorded.json");
     std::fs::write(&file, r#"{"tokens": [], "pools": []}"#).unwrap();
     let said = fails(&braid(&["market", "show", file.to_str().unwrap()]).output().unwrap());
-    assert!(said.contains("not a market file; `braid market save FILE` writes one"), "{said}");
+    assert!(said.contains("recorded.json: not a market file; `braid market save FILE` writes one"), "{said}");
+}
+
+#[test]
+fn an_address_of_a_service_without_a_scheme_is_told_how_to_be_written() {
+    for command in [&["mcp"][..], &["swap", "1", "ETH", "USDC", "--rpc-url", "http://127.0.0.1:1"]] {
+        let output = braid(&[command, &["--api", "localhost:8080"]].concat()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains("such as http://127.0.0.1:8080"), "{said}");
+    }
+}
+
+#[test]
+fn a_search_without_a_node_makes_no_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let said = fails_with(2, &braid(&["sync", "--data", data.to_str().unwrap()]).output().unwrap());
+    assert!(said.contains("--rpc-url") && !data.exists(), "{said}");
 }
 
 #[test]
@@ -363,7 +403,7 @@ fn a_service_without_a_node_names_a_redis_server_and_no_node() {
     let dir = tempfile::tempdir().unwrap();
     let said = |more: &[&str]| {
         let args = [&["serve", "--follow", "--data-dir", dir.path().to_str().unwrap()], more].concat();
-        fails(&braid(&args).output().unwrap())
+        fails_with(2, &braid(&args).output().unwrap())
     };
     assert!(said(&[]).contains("name it with --redis"));
     let both = said(&["--redis", "redis://127.0.0.1:1", "--rpc-url", "http://127.0.0.1:1/secret"]);
@@ -382,7 +422,7 @@ fn a_service_without_a_node_refuses_every_option_that_needs_one() {
     let token = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48";
     command.arg(&file).args(["--min-ether", "1", "--snapshot", "x", "--simulation-ms", "9"]);
     command.env("BRAID_DENY_TOKENS", token).env("BRAID_FIND_VAULTS", "true").env("BRAID_NODE_CHECK_S", "7");
-    let said = fails(&command.output().unwrap());
+    let said = fails_with(2, &command.output().unwrap());
     let named: BTreeSet<&str> = said.split([' ', ',']).filter(|word| word.starts_with("--")).collect();
     let expected = [
         "--audit-every-ms",

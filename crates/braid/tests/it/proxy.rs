@@ -121,7 +121,7 @@ fn what_is_no_key_is_told_and_not_repeated() {
     let url = ["--rpc-url", "http://127.0.0.1:1"];
     let words = refused(braid(&[&["deploy"], &url[..], &["--private-key-file", file.to_str().unwrap()]].concat()));
     assert!(words.contains("64 hexadecimal digits") && !words.contains("not-a-key"), "{words}");
-    let words = refused(braid(&[&["deploy"], &url[..]].concat()));
+    let words = refused_with(2, braid(&[&["deploy"], &url[..]].concat()));
     assert!(words.contains("--private-key-file") && words.contains("--from"), "{words}");
     let words = refused_with(4, braid(&["verify", "--rpc-url", "http://127.0.0.1:1/secret-token"]));
     assert!(words.contains("cannot reach the node at http://127.0.0.1:1") && !words.contains("secret"), "{words}");
