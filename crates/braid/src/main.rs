@@ -10,6 +10,7 @@ mod diff;
 mod doctor;
 mod exit;
 mod first_head;
+mod impact;
 mod key;
 mod keys;
 mod local;

@@ -12,7 +12,7 @@ pub(super) fn text(quoted: &Quoted<'_>) -> Result<String> {
 }
 
 fn value(quoted: &Quoted<'_>) -> Value {
-    let Quoted { market, request, solution, exact } = quoted;
+    let Quoted { market, request, solution, exact, impacts } = quoted;
     let block = market.block();
     let route = &solution.route;
     let address = |id: TokenId| market.tokens().get(id).map(|token| token.address.to_checksum(None));
@@ -36,11 +36,17 @@ fn value(quoted: &Quoted<'_>) -> Value {
             name: amount.to_string(),
         })
     };
+    let outputs = quoted.received().zip(&impacts.outputs_bps).map(|((id, amount), impact_bps)| {
+        let mut row = side(id, "expected_amount", amount);
+        row["price_impact_bps"] = json!(impact_bps);
+        row
+    });
     json!({
         "block": {"number": block.number, "hash": block.hash, "timestamp": block.timestamp},
         "inputs": request.inputs.iter().map(|(id, amount)| side(*id, "amount", *amount)).collect::<Vec<_>>(),
-        "estimated_outputs": quoted.received().map(|(id, amount)| side(id, "expected_amount", amount)).collect::<Vec<_>>(),
+        "estimated_outputs": outputs.collect::<Vec<_>>(),
         "exact_output": exact.map(|(amount, _)| json!({"amount": amount.to_string()})),
+        "total_price_impact_bps": impacts.total_bps,
         "gas_units": route.gas_units(),
         "gas_price_wei": request.gas_price_wei,
         "steps": steps.collect::<Vec<_>>(),

@@ -7,13 +7,15 @@ pub(crate) mod words;
 use std::sync::Arc;
 
 use braid_market::Market;
-use braid_primitives::{PoolId, Token, TokenId, U256};
+use braid_primitives::{Address, PoolId, Token, TokenId, U256};
 use braid_quoting::picture;
+use braid_quoting::prices::{Impacts, impacts};
 use braid_routing::purchase::{Bought, Purchase, buy};
 use braid_routing::{PoolFilter, Prepared, Request, Solution, SolveError, Step, solve};
-use eyre::{Result, eyre};
+use eyre::Result;
 
-use crate::exit::{Exit, Failed};
+use crate::exit::{Exit, Failed, usage};
+use crate::impact::Impact;
 use crate::out;
 use crate::source::{Source, find, plain};
 use crate::units::{amount_of, format_units, parse_gwei};
@@ -28,7 +30,12 @@ use crate::units::{amount_of, format_units, parse_gwei};
 pub(crate) struct Args {
     /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
     /// Or TOKEN AMOUNT TOKEN: what pays, and how much of what to buy
-    #[arg(value_name = "AMOUNT TOKEN", conflicts_with = "sell", required_unless_present = "sell")]
+    #[arg(
+        value_name = "AMOUNT TOKEN",
+        conflicts_with = "sell",
+        required_unless_present = "sell",
+        allow_negative_numbers = true
+    )]
     words: Vec<String>,
     /// What to sell: symbol or address, and how many whole tokens, unless --buy says how many
     #[arg(long, value_name = "TOKEN[:AMOUNT]", requires = "buy")]
@@ -56,6 +63,7 @@ struct Quoted<'a> {
     solution: &'a Solution,
     /// For a purchase: the amount to buy, and the lower bound of the input along any route, if there is one.
     exact: Option<(U256, Option<U256>)>,
+    impacts: Impacts,
 }
 
 /// `braid quote`.
@@ -92,7 +100,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             (purchase.sale_of(amount_in), Solution { route, certificate, pools_visited }, Some((amount, least_in)))
         }
     };
-    let quoted = Quoted { market: &market, request: &request, solution: &solution, exact };
+    let ids = request.outputs.iter().map(|(id, _)| *id);
+    let received: Vec<_> = ids.zip(solution.route.amounts_out.iter().copied()).collect();
+    let impacts = impacts(&prepared, &solution.route, &request.inputs, &received);
+    let quoted = Quoted { market: &market, request: &request, solution: &solution, exact, impacts };
     if args.json { out::line(json::text(&quoted)?) } else { print(&quoted) }
 }
 
@@ -128,7 +139,10 @@ fn resolve(market: &Market, asked: &words::Asked) -> Result<Sides> {
     let mut resolve_new = |name: &str| {
         let (id, token) = find(market, name)?;
         if seen.contains(&id) {
-            return Err(eyre!("{} is named twice", plain(&token.symbol)));
+            let symbol = plain(&token.symbol);
+            return Err(usage(format!(
+                "{symbol} is named twice: name each token once, with the whole of its amount or share"
+            )));
         }
         seen.push(id);
         Ok((id, token))
@@ -175,6 +189,13 @@ impl Quoted<'_> {
         }
     }
 
+    fn impact(&self) -> Impact {
+        let symbol = |id: TokenId| self.market.tokens().get(id).map(|token| plain(&token.symbol)).unwrap_or_default();
+        let outputs = self.request.outputs.iter().map(|(id, _)| symbol(*id));
+        let outputs = outputs.zip(self.impacts.outputs_bps.iter().copied());
+        Impact { total_bps: self.impacts.total_bps, outputs: outputs.collect() }
+    }
+
     /// Returns the amount of each output.
     fn received(&self) -> impl Iterator<Item = (TokenId, U256)> {
         let outputs = self.request.outputs.iter().map(|(id, _)| *id);
@@ -183,19 +204,23 @@ impl Quoted<'_> {
 }
 
 fn print(quoted: &Quoted<'_>) -> Result<()> {
-    let Quoted { market, request, solution, exact } = quoted;
-    let bought: Vec<String> = quoted.received().map(|(id, amount)| quoted.amount(id, amount)).collect();
+    let Quoted { market, request, solution, exact, .. } = quoted;
     let address = |id: TokenId| market.tokens().get(id).map(|token| token.address).unwrap_or_default();
-    let inputs = request.inputs.iter().map(|(id, amount)| (address(*id), quoted.amount(*id, *amount)));
+    let inputs: Vec<_> = request.inputs.iter().map(|(id, amount)| (address(*id), *amount)).collect();
+    let outputs: Vec<_> = quoted.received().map(|(id, amount)| (address(id), amount)).collect();
     let tree_step = |step: &Step| tree::TreeStep {
         token_in: address(step.token_in),
         token_out: address(step.token_out),
         amount_in: step.amount_in,
-        paid: quoted.amount(step.token_out, step.amount_out),
+        amount_out: step.amount_out,
         pool: market.pool(step.pool).map_or_else(String::new, |pool| format!("{} {}", pool.product.name(), pool.key)),
     };
     let steps: Vec<_> = solution.route.steps.iter().map(tree_step).collect();
-    tree::print(&inputs.collect::<Vec<_>>(), &bought.join(" + "), &steps)?;
+    let amount = |token: Address, amount: U256| match market.tokens().id(token) {
+        Some(id) => quoted.amount(id, amount),
+        None => amount.to_string(),
+    };
+    tree::print(&tree::TreeRoute { inputs: &inputs, outputs: &outputs, steps: &steps, amount: &amount })?;
     let route = &solution.route;
     let cost_wei = U256::from(route.gas_units()).saturating_mul(U256::from(request.gas_price_wei));
     out::line(format_args!(
@@ -205,6 +230,9 @@ fn print(quoted: &Quoted<'_>) -> Result<()> {
         picture::steps(route.steps.len()),
         format_units(cost_wei, 18)
     ))?;
+    let impact = quoted.impact();
+    out::line(format_args!("price impact {}", impact.text()))?;
+    impact.warning().map_or(Ok(()), |warning| out::line(format_args!("warning: {warning}")))?;
     if let Some((_, Some(least_in))) = exact
         && let Some((id, _)) = request.inputs.first()
     {

@@ -4,6 +4,7 @@
 //! the arguments, and encodes approvals and transaction from that order.
 
 mod ask;
+mod confirm;
 mod contracts;
 mod order;
 mod quote;
@@ -13,9 +14,10 @@ use alloy::signers::SignerSync as _;
 use alloy::signers::local::PrivateKeySigner;
 use braid_execution::{Permit, calldata, calldata_with_permit2, permit2, proxy};
 use braid_primitives::{Address, Bytes};
-use eyre::{Result, eyre};
+use eyre::{Report, Result, eyre};
 use serde_json::{Value, json};
 
+use crate::address;
 use crate::api::{Api, ApiArgs};
 use crate::chain::{Chain, ProxyCode};
 use crate::exit::{Exit, Failed};
@@ -39,7 +41,7 @@ Ends with 7 where the transaction would revert, or did.")]
 pub(crate) struct Args {
     /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
     /// Or TOKEN AMOUNT TOKEN: what pays, and how much of what to buy
-    #[arg(value_name = "AMOUNT TOKEN", required = true)]
+    #[arg(value_name = "AMOUNT TOKEN", required = true, allow_negative_numbers = true)]
     words: Vec<String>,
     /// The node that transactions are sent to
     #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
@@ -53,8 +55,12 @@ pub(crate) struct Args {
     /// Largest acceptable slippage, in basis points
     #[arg(long, value_name = "BPS", default_value_t = 50, value_parser = clap::value_parser!(u16).range(..=5_000))]
     slippage_bps: u16,
+    /// Largest price impact to send at without a question, in basis points: 2500 is 25%. Without it, an impact of 10% or
+    /// more, or an unknown one, is asked about on the terminal, and refused where there is none
+    #[arg(long, value_name = "BPS", value_parser = clap::value_parser!(u16).range(..=10_000))]
+    accept_impact_bps: Option<u16>,
     /// Who receives what is bought. By default the key's account
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address::parse)]
     recipient: Option<Address>,
     /// Seconds that the quote and its order are good for
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(10..=900))]
@@ -72,15 +78,34 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let asked = words::parse(&args.words)?;
     let key = args.key.read()?;
+    out::go_on_without_reader();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let work = async {
         let chain = Chain::connect(&args.rpc_url, 1, Some(key.clone())).await?;
         if let Some(api) = Api::of(&args.api)? {
             return swap(args, &asked, &key, &chain, &api).await;
         }
         let local = Local::start(&args.rpc_url).await?;
         swap(args, &asked, &key, &chain, &local.api).await
-    })
+    };
+    let done = runtime.block_on(async {
+        tokio::select! {
+            done = work => done,
+            // drops the work, which removes its files
+            _ = tokio::signal::ctrl_c() => Err(interrupted()),
+        }
+    });
+    // does not wait for an answer on the terminal
+    runtime.shutdown_background();
+    done
+}
+
+fn interrupted() -> Report {
+    Failed::new(
+        Exit::Interrupted,
+        "interrupted: a transaction that was sent before is named above, and may still be mined",
+    )
+    .into()
 }
 
 async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: &Chain, api: &Api) -> Result<()> {
@@ -89,7 +114,7 @@ async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: 
     for (word, tokens) in [("sells", &sides.inputs), ("buys", &sides.outputs)] {
         for token in tokens {
             out::line(format_args!("{word:<12} {} {}", token.symbol, token.address.to_checksum(None)))?;
-            token.note().iter().for_each(|note| eprintln!("{note}"));
+            token.note().iter().for_each(out::note);
         }
     }
     let quote = ask::quote(args, sides, key.address(), api).await?;
@@ -100,8 +125,11 @@ async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: 
     }
     quote.check_simulation()?;
     if !args.send {
+        confirm::tell(&quote.impact(), args.accept_impact_bps)?;
         return out::line("Nothing was signed or sent: --send does it.");
     }
+    let (impact, accepted_bps) = (quote.impact(), args.accept_impact_bps);
+    tokio::task::spawn_blocking(move || confirm::impact(&impact, accepted_bps, confirm::of_terminal)).await??;
     match chain.proxy().await? {
         ProxyCode::Proxy => {}
         ProxyCode::None => return Err(eyre!("the proxy is not on this chain: `braid proxy deploy` puts it there")),

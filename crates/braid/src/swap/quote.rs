@@ -8,8 +8,9 @@ use eyre::Result;
 use serde_json::Value;
 
 use crate::exit::{Exit, Failed};
+use crate::impact::Impact;
 use crate::out;
-use crate::quote::tree;
+use crate::quote::tree::{self, TreeRoute, TreeStep};
 use crate::source::{plain, plain_words};
 use crate::tokens::Named;
 use crate::units::format_units;
@@ -32,49 +33,25 @@ impl Quote {
     /// Prints the route, its outputs and costs.
     pub(super) fn print(&self) -> Result<()> {
         let answer = &self.answer;
-        let outputs = answer["estimated_outputs"].as_array().map_or(&[][..], Vec::as_slice);
-        let amount = |value: &Value| value.as_str().and_then(|text| text.parse().ok()).unwrap_or(U256::ZERO);
+        self.print_tree()?;
         let paid = |key: &str| {
-            let rows = self.bought.iter().zip(outputs).map(|(token, row)| token.amount(amount(&row[key])));
-            rows.collect::<Vec<_>>().join(" + ")
+            let rows = self.bought.iter().zip(rows(&answer["estimated_outputs"]));
+            rows.map(|(token, row)| token.amount(units(&row[key]))).collect::<Vec<_>>().join(" + ")
         };
-        let inputs = answer["estimated_inputs"].as_array().map_or(&[][..], Vec::as_slice);
-        let sold = |(token, row): (&Named, &Value)| (token.address, token.amount(amount(&row["expected_amount"])));
-        let sold: Vec<_> = self.sold.iter().map(|(token, _)| token).zip(inputs).map(sold).collect();
-        let tokens = answer["path"]["tokens"].as_array().map_or(&[][..], Vec::as_slice);
-        let address = |value: &Value| value.as_str().and_then(|text| text.parse::<Address>().ok()).unwrap_or_default();
-        let in_words = |step: &Value| {
-            let known = tokens.iter().find(|token| token["address"] == step["token_out"]);
-            let places =
-                known.and_then(|token| token["decimals"].as_u64()).and_then(|places| u8::try_from(places).ok());
-            let symbol = known.and_then(|token| token["symbol"].as_str()).unwrap_or_default();
-            format!("{} {}", format_units(amount(&step["amount_out"]), places.unwrap_or_default()), plain(symbol))
-        };
-        let tree_step = |step: &Value| {
-            let id = step["protocol"].as_str().unwrap_or_default();
-            let product = Product::ALL.iter().find(|product| product.id() == id).map_or(id, |product| product.name());
-            tree::TreeStep {
-                token_in: address(&step["token_in"]),
-                token_out: address(&step["token_out"]),
-                amount_in: amount(&step["amount_in"]),
-                paid: in_words(step),
-                pool: format!("{product} {}", step["pool"].as_str().unwrap_or_default()),
-            }
-        };
-        let steps: Vec<_> = answer["path"]["steps"].as_array().into_iter().flatten().map(tree_step).collect();
-        tree::print(&sold, &paid("expected_amount"), &steps)?;
         if let (Some(_), [(token, maximum)]) = (self.exact, self.sold.as_slice()) {
             out::line(format_args!("at most      {}", token.amount(*maximum)))?;
         }
         out::line(format_args!("at least     {}", paid("minimum_amount")))?;
         let costs = &answer["costs"];
-        let wei = amount(&costs["gas_cost_wei"]);
+        let wei = units(&costs["gas_cost_wei"]);
         out::line(format_args!(
             "gas          {} units, {} ETH ({})",
             costs["total_gas_units"],
             format_units(wei, 18),
             plain(costs["gas_priority"].as_str().unwrap_or_default())
         ))?;
+        let impact = self.impact();
+        out::line(format_args!("price impact {}", impact.text()))?;
         match answer["certificate"]["gap_bps"].as_f64() {
             Some(gap) => out::line(format_args!("certificate  at most {} bps below the best", picture::gap_bps(gap)))?,
             None => out::line("certificate  none")?,
@@ -83,7 +60,42 @@ impl Quote {
             let [code, message] = ["code", "message"].map(|key| plain_words(warning[key].as_str().unwrap_or_default()));
             out::line(format_args!("warning      {code}: {message}"))?;
         }
-        Ok(())
+        // the service warns of the impact of all outputs together
+        let is_told = rows(&answer["warnings"]).iter().any(|warning| warning["code"] == "HIGH_PRICE_IMPACT");
+        match impact.warning().filter(|_| !is_told) {
+            Some(warning) => out::line(format_args!("warning      {warning}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Prints the route as a tree.
+    fn print_tree(&self) -> Result<()> {
+        let answer = &self.answer;
+        let named = self.sold.iter().map(|(token, _)| token).chain(&self.bought);
+        let known: Vec<(Address, String, u8)> = named
+            .map(|token| (token.address, token.symbol.clone(), token.decimals))
+            .chain(rows(&answer["path"]["tokens"]).iter().map(of_path))
+            .collect();
+        let amount = |token: Address, amount: U256| match known.iter().find(|(address, ..)| *address == token) {
+            Some((_, symbol, decimals)) => format!("{} {symbol}", format_units(amount, *decimals)),
+            None => amount.to_string(),
+        };
+        let ends = |tokens: &mut dyn Iterator<Item = Address>, side: &str| -> Vec<(Address, U256)> {
+            tokens.zip(rows(&answer[side]).iter().map(|row| units(&row["expected_amount"]))).collect()
+        };
+        let inputs = ends(&mut self.sold.iter().map(|(token, _)| token.address), "estimated_inputs");
+        let outputs = ends(&mut self.bought.iter().map(|token| token.address), "estimated_outputs");
+        let steps: Vec<_> = rows(&answer["path"]["steps"]).iter().map(tree_step).collect();
+        tree::print(&TreeRoute { inputs: &inputs, outputs: &outputs, steps: &steps, amount: &amount })
+    }
+
+    /// Returns the price impact that the service states.
+    pub(super) fn impact(&self) -> Impact {
+        let outputs = self.bought.iter().zip(rows(&self.answer["estimated_outputs"]));
+        Impact {
+            total_bps: self.answer["total_price_impact_bps"].as_i64(),
+            outputs: outputs.map(|(token, row)| (token.symbol.clone(), row["price_impact_bps"].as_i64())).collect(),
+        }
     }
 
     /// Refuses a swap that would revert even with all approvals.
@@ -105,12 +117,42 @@ impl Quote {
     }
 }
 
+fn rows(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn units(value: &Value) -> U256 {
+    value.as_str().and_then(|text| text.parse().ok()).unwrap_or(U256::ZERO)
+}
+
+fn address(value: &Value) -> Address {
+    value.as_str().and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+/// Returns address, symbol and decimals of a token in an answer's path.
+fn of_path(token: &Value) -> (Address, String, u8) {
+    let decimals = token["decimals"].as_u64().and_then(|places| u8::try_from(places).ok());
+    (address(&token["address"]), plain(token["symbol"].as_str().unwrap_or_default()), decimals.unwrap_or_default())
+}
+
+fn tree_step(step: &Value) -> TreeStep {
+    let id = step["protocol"].as_str().unwrap_or_default();
+    let product = Product::ALL.iter().find(|product| product.id() == id).map_or(id, |product| product.name());
+    TreeStep {
+        token_in: address(&step["token_in"]),
+        token_out: address(&step["token_out"]),
+        amount_in: units(&step["amount_in"]),
+        amount_out: units(&step["amount_out"]),
+        pool: plain_words(&format!("{product} {}", step["pool"].as_str().unwrap_or_default())),
+    }
+}
+
 /// Writes the balance that an account lacks.
 fn short_of(sold: &[(Named, U256)], issue: &Value) -> String {
     let address = issue["token"].as_str().and_then(|text| text.parse::<Address>().ok());
     let token = sold.iter().map(|(token, _)| token).find(|token| Some(token.address) == address);
     let amount = |value: &Value| {
-        let units = value.as_str().and_then(|text| text.parse().ok()).unwrap_or(U256::ZERO);
+        let units = units(value);
         token.map_or_else(|| format!("{units} atomic units"), |token| token.amount(units))
     };
     format!("the account holds {}, the swap sells {}", amount(&issue["actual"]), amount(&issue["expected"]))

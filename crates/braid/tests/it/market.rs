@@ -142,24 +142,123 @@ fn a_basket_has_the_shares_that_were_asked_for() {
     assert!((share - 0.6).abs() < 0.01, "{share}");
 }
 
+/// A wrong argument ends with 2, in one sentence that says what to write.
 #[test]
 fn what_cannot_be_asked_is_told_in_one_sentence() {
+    let lower = USDC.to_string().to_lowercase();
+    let mistyped = USDC.to_string().replace("A0b8", "a0b8");
+    let unknown = Address::repeat_byte(0x99).to_string();
+    let pool = Address::with_last_byte(3).to_string();
     for (args, words) in [
         (&["quote", "ETH", "USDC"][..], "`ETH 3000 USDC` buys"),
-        (&["quote", "ETH", "1.0000001", "USDC"], "at most 6 places"),
+        (&["quote", "1.5"], "name the token that 1.5 is of"),
+        (&["quote", "1.5", "ETH"], "name what to get after 1.5 ETH"),
+        (&["quote", "1.5ETH", "USDC"], "write amount and token apart"),
+        (&["quote", "ETH", "1.0000001", "USDC"], "at most 6 decimals"),
         (&["quote", "ETH", "3", "ETH"], "named twice"),
         (&["quote", "1", "ETH", "MOON"], "no token \"MOON\""),
+        (&["quote", "1", "ETH", "USDCC"], "Did you mean USDC?"),
         (&["quote", "1", "ETH", "ETH"], "named twice"),
-        (&["quote", "1.0000001", "USDC", "ETH"], "at most 6 places"),
-        (&["quote", "0", "USDC", "ETH"], "is no amount"),
-        (&["quote", "1", "ETH", "USDC:50", "DAI:40"], "must sum to 100"),
+        (&["quote", "1.0000001", "USDC", "ETH"], "at most 6 decimals"),
+        (&["quote", "0", "ETH", "USDC"], "write one above zero"),
+        (&["quote", "-1", "ETH", "USDC"], "\"-1\" is no amount of ETH"),
+        (&["quote", "1,000", "USDC", "ETH"], "write 1000, or 1.000 if the comma begins the decimals"),
+        (&["quote", "1", "ETH", "USDC:50", "DAI:40"], "as in `USDC:60 WBTC:40`, and they sum to 90.00"),
+        (&["quote", "1", "ETH", "USDC:50", "DAI"], "DAI has none"),
+        (&["quote", "--sell", "ETH", "--buy", "USDC"], "`--sell USDC:1000 --buy WETH`"),
+        (&["quote", "1", "ETH", &mistyped], "the checksum of"),
+        (&["quote", "1", "ETH", &lower[..41]], "there are 39 digits"),
+        (&["prices", &unknown], "no pool in it holds that token"),
+        (&["pools", &pool], "is a pool of DAI USDC, not a token"),
         (&["pools", "MOON"], "no token"),
     ] {
         let output = run(args);
         let text = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{text}");
-        assert!(text.contains(words), "{text}");
+        assert_eq!((output.status.code(), text.lines().count()), (Some(2), 1), "{text}");
+        assert!(text.contains(words), "{words}: {text}");
     }
+    assert_eq!(said(&["quote", "1", "ETH", &lower]), said(&["quote", "1", "ETH", "USDC"]));
+    assert_eq!(said(&["prices", &Address::ZERO.to_string()]), said(&["prices", "ETH"]));
+}
+
+#[test]
+fn a_quote_shows_its_price_impact_and_warns_of_a_large_one() {
+    let impact = |text: &str| text.lines().find_map(|line| line.strip_prefix("price impact ").map(str::to_owned));
+    let small = said(&["quote", "1", "ETH", "USDC"]);
+    assert!(impact(&small).unwrap().starts_with("0.3") && !small.contains("warning"), "{small}");
+    let basket = said(&["quote", "10", "ETH", "USDC:60", "DAI:40"]);
+    let told = impact(&basket).unwrap();
+    assert!(told.contains("% in total: USDC 0.") && told.contains("%, DAI 0."), "{basket}");
+    let large = said(&["quote", "2000", "ETH", "USDC"]);
+    let quote = json(&["quote", "--json", "2000", "ETH", "USDC"]);
+    let bps = quote["total_price_impact_bps"].as_i64().unwrap();
+    assert_eq!(quote["estimated_outputs"][0]["price_impact_bps"], bps);
+    let percent = format!("{}.{:02}%", bps / 100, bps % 100);
+    assert!(bps > 500 && impact(&large).unwrap() == percent, "{large}");
+    assert!(large.contains(&format!("\nwarning: the price impact is {percent}")), "{large}");
+}
+
+/// A basket of which one output is bought with the other, printed the shares of the part that is sent on as of the whole.
+#[test]
+fn what_is_kept_of_an_output_that_is_sent_on_has_a_line_of_its_own() {
+    // DAI is reached through USDC alone
+    let whole = market();
+    let pools: Vec<Pool> = whole
+        .pools()
+        .iter()
+        .filter(|pool| {
+            let has =
+                |address: Address| pool.coins.iter().any(|coin| whole.tokens().get(*coin).unwrap().address == address);
+            !(has(ODD) || has(WETH) && has(DAI))
+        })
+        .map(|pool| Pool::clone(pool))
+        .collect();
+    assert_eq!(pools.len(), 4);
+    let tokens = Arc::new(Tokens::clone(whole.tokens()));
+    let market = Market::empty(*whole.block(), Arc::clone(&tokens)).next(*whole.block(), tokens, pools).unwrap();
+    let output = run_on(&market, &["quote", "1", "ETH", "USDC:60", "DAI:40"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let share = |word: &str| {
+        let line = text.lines().find(|line| line.contains(word)).unwrap_or_else(|| panic!("{word}: {text}"));
+        line.split('%').next().unwrap().split_whitespace().last().unwrap().parse::<f64>().unwrap()
+    };
+    let (kept, sent_on) = (share("USDC, kept"), share(" DAI  (Uniswap V2"));
+    assert!((kept - 60.0).abs() < 1.0 && (kept + sent_on - 100.0).abs() < 0.001, "{text}");
+}
+
+/// The help of `braid swap` recommends the variable: it made every command refuse `--market`.
+#[test]
+fn a_market_file_counts_before_the_node_of_the_environment() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("test.market");
+    market().save(&file).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_braid"));
+    command.args(["prices", "ETH", "--market", file.to_str().unwrap()]).env_clear();
+    let output = command.env("BRAID_RPC_URL", "http://127.0.0.1:1").output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), said(&["prices", "ETH"]));
+}
+
+#[test]
+fn a_search_without_a_match_says_so() {
+    let output = run(&["tokens", "nothing"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("no token has \"nothing\" in its symbol or name"));
+}
+
+#[test]
+fn a_reader_that_has_enough_ends_the_command_with_success() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("test.market");
+    market().save(&file).unwrap();
+    let piped = |closed: &str, words: &str| {
+        let script = format!("\"$0\" {words} --market \"$1\" {closed}");
+        Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_braid"), file.to_str().unwrap()]).output().unwrap()
+    };
+    let output = piped("| true; exit 0", "quote 100 ETH USDC");
+    assert!(output.stderr.is_empty(), "{output:?}");
+    // A message that cannot be written is no panic.
+    let output = piped("2>/dev/full", "quote 1 ETH MOON");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use braid_devnet::{Devnet, Options, accounts, tokens};
-use braid_primitives::{Address, NATIVE_ETHER, U256};
+use braid_market::Market;
+use braid_primitives::{Address, B256, Block, NATIVE_ETHER, U256};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -75,6 +76,7 @@ async fn what_is_shown_is_what_arrives() {
     assert!(text.contains("\n1.5 ETH  →  ") && text.contains("└─ 100.00%  1.5 WETH"), "{text}");
     assert!(line(&text, "simulation").starts_with("goes through"), "{text}");
     assert!(text.contains("at least") && text.ends_with("Nothing was signed or sent: --send does it.\n"), "{text}");
+    assert!(line(&text, "price impact").ends_with('%') && !text.contains("--accept-impact-bps"), "{text}");
     assert_eq!(blocks().await, before);
     assert!(!text.contains("ac0974be"), "the key is not shown");
 
@@ -118,6 +120,16 @@ async fn what_is_shown_is_what_arrives() {
     assert!(line(&text, "approved").starts_with("Permit2 may take USDC for swaps that you sign"), "{text}");
     assert!(line(&text, "received").ends_with("(as quoted, to the last unit)"), "{text}");
 
+    // A reader that has enough does not end the command between its transactions.
+    let before = blocks().await;
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut unread = by_variable(&["swap", "700", "USDC", "DAI", "--rpc-url", &url, "--send"]);
+    unread.stdout(writer);
+    let status = tokio::task::spawn_blocking(move || unread.stderr(Stdio::null()).status().unwrap()).await.unwrap();
+    assert!(status.success());
+    assert_eq!(blocks().await, before + 2, "an approval and the swap");
+
     // Impossible requests are refused before anything is sent, each with its own exit code.
     let before = blocks().await;
     let mut wrong = braid(&["swap", "1", "ETH", "USDC", "--rpc-url", &url, "--send", "--key-file", store]);
@@ -128,14 +140,29 @@ async fn what_is_shown_is_what_arrives() {
         failed(&ran(by_variable(&["swap", "9000000000000", "USDC", "WETH", "--rpc-url", &url, "--send"])).await);
     assert!(code == 7 || code == 3, "{code} {words}");
     let (code, words) = failed(&ran(braid(&["swap", "1", "ETH", "USDC", "--rpc-url", &url])).await);
-    assert!(code == 1 && words.contains("--key-file FILE"), "{words}");
+    assert!(code == 2 && words.contains("--key-file FILE"), "{words}");
     let (code, words) =
         failed(&ran(by_variable(&["swap", "1", "ETH", "USDC", "--rpc-url", "http://127.0.0.1:9"])).await);
     assert!(code == 4 && words.contains("cannot reach the node"), "{words}");
     let api = ["swap", "1", "ETH", "USDC", "--rpc-url", &url, "--api", "http://127.0.0.1:9"];
     let (code, words) = failed(&ran(by_variable(&api)).await);
     assert!(code == 4 && words.contains("cannot reach the service"), "{words}");
+    let mistyped = usdc.to_string().replace("A0b8", "a0b8");
+    let to = ["swap", "1", "ETH", "USDC", "--rpc-url", &url, "--send", "--recipient", &mistyped];
+    let (code, words) = failed(&ran(by_variable(&to)).await);
+    assert_eq!(code, 2, "a recipient with a wrong checksum: {words}");
     assert_eq!(blocks().await, before);
+
+    // A swap that loses much is sent once that is accepted, and is not where nobody can be asked.
+    let large = ["swap", "5000", "ETH", "ENS", "--rpc-url", &url];
+    let text = said(&ran(by_variable(&large)).await);
+    let limit = text.split("--accept-impact-bps ").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    assert!(limit.parse::<u16>().is_ok_and(|bps| bps >= 1_000) && text.contains("warning "), "{text}");
+    let (code, words) = failed(&ran(by_variable(&[&large[..], &["--send"]].concat())).await);
+    assert!(code == 1 && words.ends_with(&format!("--accept-impact-bps {limit}")), "{words}");
+    assert_eq!(blocks().await, before);
+    let accepted = [&large[..], &["--send", "--accept-impact-bps", limit]].concat();
+    assert!(line(&said(&ran(by_variable(&accepted)).await), "received").contains("as quoted"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -366,6 +393,20 @@ async fn a_receipt_is_verified_without_service_or_chain() {
     let text = said(&ran(braid(&["verify", receipt, "--market", saved, "--json"])).await);
     let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert!(rows.iter().any(|row| row["about"] == "market" && row["verdict"] == "agrees"), "{text}");
+
+    // A market of another block says nothing about the receipt.
+    let other = dir.path().join("other.market");
+    let kept = Market::load(market.as_ref()).unwrap();
+    let block = *kept.block();
+    let next = Block { number: block.number + 1, parent_hash: block.hash, hash: B256::repeat_byte(9), ..block };
+    kept.next(next, Arc::clone(kept.tokens()), []).unwrap().save(&other).unwrap();
+    let output = ran(braid(&["verify", receipt, "--market", other.to_str().unwrap()])).await;
+    let (code, words) = failed(&output);
+    let blocks = format!("the market is of block {}, the receipt of block {}", next.number, block.number);
+    assert!(code == 2 && words.starts_with(&format!("braid: {blocks}: give --market")), "{words}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&format!("DIFFERS      market       {blocks}\n")), "{text}");
+    assert!(text.contains("not checked  search") && text.contains("agrees       amounts"), "{text}");
 
     let whole = std::fs::read_to_string(receipt).unwrap();
     let amount = quote["data"]["estimated_outputs"][0]["expected_amount"].as_str().unwrap();
