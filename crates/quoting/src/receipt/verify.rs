@@ -83,14 +83,17 @@ pub fn verify(text: &[u8], market: Option<Market>) -> Result<Vec<Finding>, NoRec
         Err(error) => findings.push(differs("route", vec![format!("the route's pools cannot be read: {error}")])),
     }
     match market {
-        Some(market) => {
-            findings.push(same_market(&receipt, &market, parts.as_ref().ok()));
-            findings.extend(searched(&receipt, market));
-        }
-        None => {
-            let why = || Verdict::Unchecked("needs the market: --market FILE".into());
-            findings.extend(["market", "search", "certificate"].map(|about| Finding { about, verdict: why() }));
-        }
+        Some(market) => match other_block(&receipt, &market) {
+            Some(why) => {
+                findings.push(differs("market", vec![why]));
+                findings.extend(unchecked(["search", "certificate"], "needs the market of the receipt's block"));
+            }
+            None => {
+                findings.push(same_market(&receipt, &market, parts.as_ref().ok()));
+                findings.extend(searched(&receipt, market));
+            }
+        },
+        None => findings.extend(unchecked(["market", "search", "certificate"], "needs the market: --market FILE")),
     }
     if !receipt.quote["simulation"].is_null() {
         let why = format!("needs a node that has block {}", receipt.block.number);
@@ -108,6 +111,10 @@ fn differs(about: &'static str, mut at: Vec<String>) -> Finding {
     at.truncate(MAX_LISTED);
     at.extend((more > 0).then(|| format!("and {more} more")));
     Finding { about, verdict: Verdict::Differs(at) }
+}
+
+fn unchecked<const N: usize>(parts: [&'static str; N], why: &str) -> [Finding; N] {
+    parts.map(|about| Finding { about, verdict: Verdict::Unchecked(why.into()) })
 }
 
 /// Returns the finding of a check with these differences.
@@ -178,13 +185,25 @@ fn recomputed(receipt: &Receipt, again: Result<Recomputed, String>) -> Vec<Findi
     ]
 }
 
+/// Returns a sentence on the blocks of a market and a receipt, if they differ: nothing in such a market says anything about
+/// the receipt.
+fn other_block(receipt: &Receipt, market: &Market) -> Option<String> {
+    let (own, other) = (&receipt.block, market.block());
+    if own.number != other.number {
+        return Some(format!("the market is of block {}, the receipt of block {}", other.number, own.number));
+    }
+    (own != other).then(|| {
+        format!(
+            "the market is of block {} {}, the receipt of block {} {}",
+            other.number, other.hash, own.number, own.hash
+        )
+    })
+}
+
 /// Compares a market with the receipt's digest, and the receipt's pools with the market's.
 fn same_market(receipt: &Receipt, market: &Market, parts: Option<&Market>) -> Finding {
     let part = &receipt.market;
     let mut at = Vec::new();
-    if market.block() != &receipt.block {
-        at.push(format!("the market is of block {}, the receipt of {}", market.block().number, receipt.block.number));
-    }
     match market.digest() {
         Ok(got) if got == part.digest => {}
         Ok(got) => at.push(format!("the market's digest is {got}, the receipt says {}", part.digest)),
@@ -214,9 +233,7 @@ fn searched(receipt: &Receipt, market: Market) -> Vec<Finding> {
     if !(same_order || same) {
         let why = "the file holds the pools in another order than the service did, so equal routes may be chosen differently: use the file of \
                    GET /v1/quote/{quote_id}/market";
-        return ["search", "certificate"]
-            .map(|about| Finding { about, verdict: Verdict::Unchecked(why.into()) })
-            .into();
+        return unchecked(["search", "certificate"], why).into();
     }
     let gap = receipt.quote["certificate"]["gap_bps"].as_f64().map(picture::gap_bps);
     let how = gap.map_or_else(|| "none, as stated".into(), |gap| format!("at most {gap} bps below the best"));
