@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use alloy::network::EthereumWallet;
@@ -22,6 +23,14 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Timeout for a transaction to be mined.
 const MINED_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// True from the first transaction on that this process gave to a node.
+static HAS_SENT: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether this process may have sent a transaction.
+pub(crate) fn has_sent() -> bool {
+    HAS_SENT.load(Ordering::Relaxed)
+}
 
 /// Code at the proxy's address.
 pub(crate) enum ProxyCode {
@@ -69,6 +78,7 @@ impl Chain {
 
     /// Sends a transaction and waits for its block.
     pub(crate) async fn send(&self, transaction: TransactionRequest) -> Result<TransactionReceipt> {
+        HAS_SENT.store(true, Ordering::Relaxed);
         let pending = self.ask(self.provider.send_transaction(transaction)).await?;
         let hash = *pending.tx_hash();
         // told before the wait: whoever ends the command meanwhile can still look it up

@@ -35,7 +35,8 @@ pub(crate) const TABLE: &str = "Exit codes:
   4  a node or a service does not answer
   5  the market is too old, or has moved past the minimum: quote again
   6  a receipt or an answer of a service differs from the local computation
-  7  a transaction would revert, or did";
+  7  a transaction would revert, or did
+130  `braid swap` was interrupted: the message says whether it had sent something";
 
 /// A failure with its kind and a sentence.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::address;
 use crate::api::{Api, ApiArgs};
-use crate::chain::{Chain, ProxyCode};
+use crate::chain::{self, Chain, ProxyCode};
 use crate::exit::{Exit, Failed};
 use crate::key::KeyArgs;
 use crate::local::Local;
@@ -101,11 +101,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 fn interrupted() -> Report {
-    Failed::new(
-        Exit::Interrupted,
-        "interrupted: a transaction that was sent before is named above, and may still be mined",
-    )
-    .into()
+    let text = if chain::has_sent() {
+        "interrupted: the transactions named above were sent and may still be mined; look them up before anything is sent again"
+    } else {
+        "interrupted: nothing was sent"
+    };
+    Failed::new(Exit::Interrupted, text).into()
 }
 
 async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: &Chain, api: &Api) -> Result<()> {
@@ -118,7 +119,7 @@ async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: 
         }
     }
     let quote = ask::quote(args, sides, key.address(), api).await?;
-    quote.print()?;
+    quote.print(args.api.url.is_none())?;
     let approvals = send::approvals(&quote, args.permit2)?;
     for approval in &approvals {
         out::line(format_args!("approval     {}", approval.words))?;

@@ -30,8 +30,8 @@ pub(super) struct Quote {
 }
 
 impl Quote {
-    /// Prints the route, its outputs and costs.
-    pub(super) fn print(&self) -> Result<()> {
+    /// Prints the route, its outputs and costs. `is_own` tells whether the service ends with this process, and its quotes too.
+    pub(super) fn print(&self, is_own: bool) -> Result<()> {
         let answer = &self.answer;
         self.print_tree()?;
         let paid = |key: &str| {
@@ -56,7 +56,8 @@ impl Quote {
             Some(gap) => out::line(format_args!("certificate  at most {} bps below the best", picture::gap_bps(gap)))?,
             None => out::line("certificate  none")?,
         }
-        for warning in answer["warnings"].as_array().into_iter().flatten() {
+        let counts = |warning: &&Value| !is_own || warning["code"] != "QUOTE_NOT_ON_DISK";
+        for warning in rows(&answer["warnings"]).iter().filter(counts) {
             let [code, message] = ["code", "message"].map(|key| plain_words(warning[key].as_str().unwrap_or_default()));
             out::line(format_args!("warning      {code}: {message}"))?;
         }

@@ -80,6 +80,7 @@ fn a_node_that_refuses_everything_is_told_and_an_interrupted_swap_leaves_no_file
         assert!(interrupted.success());
         stderr.read_to_string(&mut said).unwrap();
         assert_eq!(child.wait().unwrap().code(), code, "{said}");
+        assert_eq!(code.is_some(), said.ends_with("braid: interrupted: nothing was sent\n"), "{said}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }
