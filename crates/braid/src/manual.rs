@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap_complete::Shell;
-use eyre::Result;
+use eyre::{Result, eyre};
 
 use crate::out;
 
@@ -38,9 +38,8 @@ pub(crate) fn completions(args: &CompletionArgs, mut command: clap::Command) -> 
 /// `braid man`.
 pub(crate) fn man(args: &ManArgs, command: clap::Command) -> Result<()> {
     if let Some(dir) = &args.dir {
-        std::fs::create_dir_all(dir)?;
-        clap_mangen::generate_to(command, dir)?;
-        return Ok(());
+        let written = std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(command, dir));
+        return written.map_err(|error| eyre!("the pages cannot be written to {}: {error}", dir.display()));
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use braid_primitives::Block;
-use braid_quoting::receipt::{Finding, Verdict, verify};
+use braid_quoting::receipt::{Finding, NoReceipt, Verdict, verify};
 use eyre::{Result, eyre};
 use serde_json::{Value, json};
 
@@ -46,7 +46,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let text = std::fs::read(&args.receipt).map_err(|error| eyre!("{name}: {error}"))?;
     let market = args.market.as_deref().map(market_file).transpose()?;
     let other_block = market.as_ref().and_then(|market| other_block(&text, market.block()));
-    let findings = verify(&text, market).map_err(|error| eyre!("{name}: {error}"))?;
+    let findings = verify(&text, market).map_err(|error| match error {
+        NoReceipt::Unreadable(_) => eyre!("{name}: {error}. GET /v1/quote/{{quote_id}}/receipt gives a receipt"),
+        NoReceipt::Format(_) => eyre!("{name}: {error}"),
+    })?;
     if args.json {
         out::line(serde_json::to_string_pretty(&findings.iter().map(row).collect::<Vec<_>>())?)?;
     } else {

@@ -93,6 +93,9 @@ fn outputs(words: &[String]) -> Result<Vec<(String, u16)>> {
             "{word:?} has no token after it, or stands behind what to get. An exact amount is bought of one token, for one other: `ETH 3000 USDC`"
         )));
     }
+    if let Some((name, share)) = words.iter().find_map(|word| word.split_once('=')) {
+        return Err(usage(format!("write a share after a colon: {name}:{share}")));
+    }
     let named: Vec<_> = words
         .iter()
         .map(|word| word.split_once(':').map_or((word.as_str(), None), |(name, share)| (name, Some(share))))
@@ -195,6 +198,7 @@ mod tests {
             "1 ETH USDC:60 DAI:30",
             "1 ETH USDC:0 DAI:100",
             "1 ETH USDC:x",
+            "1 ETH USDC=60 DAI=40",
             "1 ETH USDC:33.333 DAI:66.667",
         ] {
             assert!(read(text).is_err(), "{text}");

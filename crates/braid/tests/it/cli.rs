@@ -345,6 +345,17 @@ fn a_file_that_is_no_market_file_is_told_what_writes_one() {
 }
 
 #[test]
+fn a_file_that_is_no_receipt_is_told_what_gives_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("quote.json");
+    std::fs::write(&file, r#"{"data": {"quote_id": "7"}}"#).unwrap();
+    let said = fails(&braid(&["verify", file.to_str().unwrap()]).output().unwrap());
+    assert!(said.ends_with("GET /v1/quote/{quote_id}/receipt gives a receipt"), "{said}");
+    let said = fails(&braid(&["man", "--dir", file.to_str().unwrap()]).output().unwrap());
+    assert!(said.contains("cannot be written to") && said.contains("quote.json"), "{said}");
+}
+
+#[test]
 fn an_address_of_a_service_without_a_scheme_is_told_how_to_be_written() {
     for command in [&["mcp"][..], &["swap", "1", "ETH", "USDC", "--rpc-url", "http://127.0.0.1:1"]] {
         let output = braid(&[command, &["--api", "localhost:8080"]].concat()).output().unwrap();

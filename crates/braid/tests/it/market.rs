@@ -165,6 +165,7 @@ fn what_cannot_be_asked_is_told_in_one_sentence() {
         (&["quote", "1,000", "USDC", "ETH"], "write 1000, or 1.000 if the comma begins the decimals"),
         (&["quote", "1", "ETH", "USDC:50", "DAI:40"], "as in `USDC:60 WBTC:40`, and they sum to 90.00"),
         (&["quote", "1", "ETH", "USDC:50", "DAI"], "DAI has none"),
+        (&["quote", "1", "ETH", "USDC=50", "DAI=50"], "write a share after a colon: USDC:50"),
         (&["quote", "--sell", "ETH", "--buy", "USDC"], "`--sell USDC:1000 --buy WETH`"),
         (&["quote", "1", "ETH", &mistyped], "the checksum of"),
         (&["quote", "1", "ETH", &lower[..41]], "there are 39 digits"),
