@@ -81,7 +81,7 @@ impl Chain {
         HAS_SENT.store(true, Ordering::Relaxed);
         let pending = self.ask(self.provider.send_transaction(transaction)).await?;
         let hash = *pending.tx_hash();
-        // told before the wait: whoever ends the command meanwhile can still look it up
+        // say it before the wait: whoever ends the command meanwhile can still look it up
         out::note(format_args!("sent {hash}, waiting for its block"));
         let spinner = ProgressBar::new_spinner().with_message("waiting");
         spinner.enable_steady_tick(Duration::from_millis(100));

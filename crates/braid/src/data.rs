@@ -61,7 +61,7 @@ pub(crate) fn check_dir(dir: &Path) -> Result<()> {
         dir.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
     let prepared = braid_store::prepare_dir(dir);
     for made in missing {
-        // one that a service took into use meanwhile is not empty
+        // keep one that a service took into use meanwhile: it is not empty
         let _ = std::fs::remove_dir(made);
     }
     prepared.map_err(cannot_store)?;

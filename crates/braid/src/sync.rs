@@ -42,7 +42,7 @@ Examples:
 pub(crate) fn run(args: &Args) -> Result<()> {
     let _logging = args.log.start()?;
     let mut config = args.rules.follower()?;
-    // before the data directory is made
+    // refuse before the data directory is made
     args.nodes.urls()?;
     let (store, saved) = data::open_market(&args.data)?;
     config.snapshot = args.snapshot.load(saved.as_ref())?;

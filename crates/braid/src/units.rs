@@ -40,7 +40,7 @@ fn correction(text: &str, decimals: u8) -> String {
     let places = if decimals == 0 { "without decimals".into() } else { format!("with at most {decimals} decimals") };
     let plain: String = text.chars().filter(|c| !",_' ".contains(*c)).collect();
     match parse_units(&plain, decimals) {
-        // a comma may separate thousands or decimals: the user knows
+        // name both readings of a comma: it may separate thousands or decimals
         Some(_) if text.contains(',') => {
             let point = text.replacen(',', ".", 1);
             let decimal =

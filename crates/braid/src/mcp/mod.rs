@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         output.await??;
         ended
     });
-    // does not wait for a line that the client may never send
+    // do not wait for a line that the client may never send
     runtime.shutdown_background();
     ended
 }

@@ -64,7 +64,7 @@ impl Client {
                 }
             }
             if let Some(answer) = answer {
-                // a client that does not read any more ends the session elsewhere
+                // leave a client that does not read any more to the task that writes
                 let _ = print(&mut *self.stdout.lock().await, &answer).await;
             }
         }

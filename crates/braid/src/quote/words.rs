@@ -55,7 +55,7 @@ fn incomplete(words: &[String], inputs: &[(String, String)]) -> String {
     }
     match words {
         [amount] if is_number(amount) => format!("name the token that {amount} is of, then what to get: {forms}"),
-        // 1.5ETH, $1000
+        // find words such as 1.5ETH and $1000
         [first, ..] if first.starts_with(|c: char| c.is_ascii_digit() || c == '$') => {
             format!("{first:?} is no amount: write amount and token apart, without a sign: {forms}")
         }

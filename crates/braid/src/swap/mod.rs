@@ -91,11 +91,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let done = runtime.block_on(async {
         tokio::select! {
             done = work => done,
-            // drops the work, which removes its files
+            // drop the work, which removes its files
             _ = tokio::signal::ctrl_c() => Err(interrupted()),
         }
     });
-    // does not wait for an answer on the terminal
+    // do not wait for an answer on the terminal
     runtime.shutdown_background();
     done
 }

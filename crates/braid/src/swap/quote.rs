@@ -61,7 +61,7 @@ impl Quote {
             let [code, message] = ["code", "message"].map(|key| plain_words(warning[key].as_str().unwrap_or_default()));
             out::line(format_args!("warning      {code}: {message}"))?;
         }
-        // the service warns of the impact of all outputs together
+        // add what the service does not warn of: it looks at the outputs together only
         let is_told = rows(&answer["warnings"]).iter().any(|warning| warning["code"] == "HIGH_PRICE_IMPACT");
         match impact.warning().filter(|_| !is_told) {
             Some(warning) => out::line(format_args!("warning      {warning}")),
