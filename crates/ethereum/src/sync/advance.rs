@@ -9,7 +9,11 @@ use braid_market::Market;
 use braid_primitives::{Block, PoolKey};
 
 use super::synchronizer::{POOLS_WITH_A_BLOCK, Synchronizer};
-use crate::{BlockLogs, FeeData, FollowError, apply_logs, node::PlacedLog, state::Base};
+use crate::{
+    BlockLogs, FeeData, FollowError, apply_logs,
+    node::PlacedLog,
+    state::{Base, CallsLeft},
+};
 
 /// Most waiting pools that are read at a time between two blocks.
 const MOST_BETWEEN_BLOCKS: usize = 4_096;
@@ -82,7 +86,8 @@ impl Synchronizer {
             read.insert(*pool);
         }
         let known = Base { market: &base, polled: &polled };
-        let joined = self.join_with_retry(&read, &base, Some(known), block.hash).await?;
+        let left = CallsLeft::new(self.config.calls_at_a_block);
+        let joined = self.join_with_retry(&read, &base, Some(known), Some(&left), block.hash).await?;
         let market = self.build_market(&base, *block, changed, joined)?;
         let count = read.len();
         for applied in change.doubtful {
@@ -123,7 +128,7 @@ impl Synchronizer {
         let started = Instant::now();
         let read: BTreeSet<PoolKey> = self.pending.iter().take(self.between_blocks).copied().collect();
         let known = Base { market: &base, polled: &BTreeSet::new() };
-        let joined = self.join_with_retry(&read, &base, Some(known), base.block().hash).await?;
+        let joined = self.join_with_retry(&read, &base, Some(known), None, base.block().hash).await?;
         let market = self.build_market(&base, *base.block(), Vec::new(), joined)?;
         self.between_blocks =
             next_between_blocks(self.between_blocks, started.elapsed(), self.longest_between_blocks());

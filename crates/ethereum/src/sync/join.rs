@@ -50,11 +50,9 @@ impl Synchronizer {
         keys: &BTreeSet<PoolKey>,
         market: &Market,
         base: Option<Base<'_>>,
+        left: Option<&CallsLeft>,
         block_hash: B256,
     ) -> Result<Joined, FollowError> {
-        // Where nothing is known, everything has to be read.
-        let left = base.map(|_| CallsLeft::new(self.config.calls_at_a_block));
-        let left = left.as_ref();
         let mut joined = self.join(keys, market.tokens(), base, left, block_hash).await?;
         let lost: BTreeSet<PoolKey> = joined.excluded().filter(|pool| market.pool_id(*pool).is_some()).collect();
         if !lost.is_empty() {
@@ -218,9 +216,7 @@ impl Synchronizer {
             }
         }
         dropped.extend(replaced(base, &joined.pools));
-        // Between blocks they stay as they were.
-        let is_next = base.block().hash != block.hash;
-        dropped.extend(joined.postponed.iter().filter(|pool| is_next && base.pool_id(**pool).is_some()));
+        dropped.extend(joined.postponed.iter().filter(|pool| base.pool_id(**pool).is_some()));
         let trimmed = if dropped.is_empty() { None } else { Some(base.without(&dropped)) };
         let changed = changed.into_iter().filter(|pool| !dropped.contains(&pool.key));
         let read: Vec<PoolKey> = joined.pools.iter().map(|pool| pool.key).collect();
@@ -237,7 +233,7 @@ impl Synchronizer {
             self.pending.remove(&pool);
             self.exclude(pool, exclusion);
         }
-        self.postpone(joined.postponed, is_next.then_some(base), block.number);
+        self.postpone(joined.postponed, base, block.number);
         for (pool, error) in joined.unread {
             if self.known.is_excluded(pool) {
                 self.pending.remove(&pool);
@@ -249,13 +245,13 @@ impl Synchronizer {
         Ok(Arc::new(market))
     }
 
-    /// Makes pools wait that take more calls than are left for a block: between blocks there is time for them. Those of
+    /// Makes pools wait that take more calls than are left for a block: between blocks they may take any number. Those of
     /// the market before a block that take so many at each are excluded, and read again like others that were not read.
-    fn postpone(&mut self, postponed: Vec<PoolKey>, before: Option<&Market>, number: u64) {
+    fn postpone(&mut self, postponed: Vec<PoolKey>, before: &Market, number: u64) {
         if postponed.is_empty() {
             return;
         }
-        let each_block: BTreeSet<PoolKey> = before.into_iter().flat_map(polled).collect();
+        let each_block: BTreeSet<PoolKey> = polled(before).collect();
         let (excluded, waiting): (Vec<PoolKey>, Vec<PoolKey>) =
             postponed.into_iter().partition(|pool| each_block.contains(pool));
         self.pending.extend(waiting);

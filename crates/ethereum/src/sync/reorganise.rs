@@ -232,7 +232,7 @@ impl Synchronizer {
             // Excluded pools may have changed unseen; they are tried again later.
             self.known.include_all(|_| true);
         }
-        let joined = self.join_with_retry(&touched, base, None, head.hash).await?;
+        let joined = self.join_with_retry(&touched, base, None, None, head.hash).await?;
         self.check_canonical(head).await?;
         let market = self.build_market(base, *head, Vec::new(), joined)?;
         self.await_missing(&market);

@@ -9,7 +9,7 @@ use alloy::{
     sol_types::SolCall,
 };
 use braid_devnet::{Devnet, accounts::MAKER, addresses as at, rpc::Tx, tokens};
-use braid_ethereum::{Follower, FollowerConfig, Node};
+use braid_ethereum::{Follower, FollowerConfig, Node, SyncStatus};
 use braid_protocols::PoolState;
 
 use crate::support::*;
@@ -148,6 +148,25 @@ async fn pools_for_which_a_block_has_no_calls_leave_the_market_and_the_others_ar
     for (pool, now) in content(&market) {
         assert_eq!(Some(&now), fresh.get(&pool), "pool {pool}");
     }
+}
+
+/// The limit of a block once held between blocks too. Over a node that lends no code a new Uniswap V3 pool takes hundreds of
+/// calls: nearly all pools of each read were dropped half-read, and a market of mainnet's size took hours.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pools_that_wait_are_read_between_blocks_whatever_calls_a_block_has() {
+    let chain = funded().await;
+    let mut counts = Vec::new();
+    for calls_at_a_block in [quick().calls_at_a_block, (0, 0)] {
+        let node = Node::connect(&chain.ws_url()).await.unwrap();
+        let behind = FollowerConfig { scan_before_serving_blocks: 0, largest_pools_first: false, ..quick() };
+        let mut follower = Follower::spawn(node.clone(), FollowerConfig { calls_at_a_block, ..behind });
+        let is_filled = |status: &SyncStatus| is_following(status) && status.discovery.is_none() && status.waiting == 0;
+        let status = status_when(&mut follower, is_filled).await;
+        counts.push((status.pools, status.excluded, node.traffic().calls));
+    }
+    let [(pools, excluded, calls), (also, also_excluded, limited)] = counts[..] else { unreachable!() };
+    assert_eq!((pools, excluded), (also, also_excluded));
+    assert!(limited < 2 * calls, "{limited} calls with a limit for blocks, {calls} without");
 }
 
 /// The words of all pools that a change concerns must be read together.
