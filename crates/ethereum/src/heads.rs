@@ -50,7 +50,7 @@ pub(crate) struct Heads {
     node: Node,
     fixed_interval: Option<Duration>,
     silence: Duration,
-    resubscribe_every: Duration,
+    attempts: Attempts,
     subscription: Option<HeadStream>,
     /// A subscription that was asked for. Heads are polled meanwhile: a node may not answer for long.
     subscribing: Option<JoinHandle<Result<HeadStream, NodeError>>>,
@@ -68,7 +68,7 @@ impl Heads {
             node,
             fixed_interval: config.poll_interval,
             silence: config.silence,
-            resubscribe_every: config.resubscribe_every,
+            attempts: Attempts { pause: config.resubscribe_every, failed: 0 },
             subscription: None,
             subscribing: None,
             subscribe_at: now,
@@ -112,8 +112,14 @@ impl Heads {
         match subscribed {
             // Its heads would be given up at once.
             Ok(subscription) if self.node.is_outdone(&subscription) => {}
-            Ok(subscription) => (self.subscription, self.due_at) = (Some(subscription), Instant::now()),
-            Err(error) => tracing::warn!(%error, "cannot subscribe to heads: polling for them"),
+            Ok(subscription) => {
+                self.attempts.failed = 0;
+                (self.subscription, self.due_at) = (Some(subscription), Instant::now());
+            }
+            Err(error) if self.attempts.fail() => {
+                tracing::warn!(%error, "cannot subscribe to heads: polling for them, and asking again later and later");
+            }
+            Err(error) => tracing::debug!(%error, "still cannot subscribe to heads"),
         }
     }
 
@@ -127,7 +133,7 @@ impl Heads {
         }
         let is_due = self.subscription.is_none() && self.subscribing.is_none() && now >= self.subscribe_at;
         if is_due && self.node.can_subscribe() {
-            self.subscribe_at = now + self.resubscribe_every;
+            self.subscribe_at = now + self.attempts.pause();
             let node = self.node.clone();
             self.subscribing = Some(tokio::spawn(async move { node.subscribe_heads().await }));
         }
@@ -174,6 +180,30 @@ impl Heads {
 impl Drop for Heads {
     fn drop(&mut self) {
         self.stop_subscribing();
+    }
+}
+
+/// Most times that the pause between two attempts to subscribe doubles: from 5 to 80 s.
+const DOUBLINGS: u32 = 4;
+
+/// The attempts to subscribe. Some nodes have WebSockets, and refuse subscriptions for good.
+struct Attempts {
+    /// First pause between two of them.
+    pause: Duration,
+    /// Number of failed ones in a row.
+    failed: u32,
+}
+
+impl Attempts {
+    /// Counts a failed attempt; returns whether it is the first in a row.
+    const fn fail(&mut self) -> bool {
+        self.failed = self.failed.saturating_add(1);
+        self.failed == 1
+    }
+
+    /// Returns the pause before the next attempt.
+    fn pause(&self) -> Duration {
+        self.pause * (1 << self.failed.min(DOUBLINGS))
     }
 }
 
@@ -244,6 +274,16 @@ mod tests {
         assert_eq!(polls(22_800, 26_000).1, NEAR_INTERVAL);
         assert_eq!(next_poll(Duration::ZERO, Duration::from_secs(2)), 500 * millis, "blocks too frequent to wait for");
         assert_eq!(next_poll(Duration::MAX, Duration::ZERO), NEAR_INTERVAL);
+    }
+
+    /// A node that refuses subscriptions once filled the log with a warning every five seconds.
+    #[test]
+    fn a_node_that_refuses_subscriptions_is_asked_later_and_later_and_warned_of_once() {
+        let mut attempts = Attempts { pause: Duration::from_secs(5), failed: 0 };
+        assert_eq!(attempts.pause(), Duration::from_secs(5));
+        let warned: Vec<bool> = (0..9).map(|_| attempts.fail()).collect();
+        assert_eq!(warned.iter().filter(|warned| **warned).count(), 1);
+        assert_eq!(attempts.pause(), Duration::from_secs(80));
     }
 
     #[test]
