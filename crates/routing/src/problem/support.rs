@@ -101,47 +101,96 @@ impl Support {
 
 /// Computes the most pools in a row; a cycle counts as more than any limit.
 pub(crate) fn longest_path(flows: &[Flow]) -> usize {
-    path_lengths(flows).map_or(usize::MAX, |lengths| lengths.into_iter().max().unwrap_or(0))
+    let mut paths = Paths::of(flows);
+    paths.lengths().map_or(usize::MAX, |lengths| lengths.iter().copied().max().unwrap_or(0))
 }
 
-/// Computes for each flow the length of the longest path through it, in pools; `None` on a cycle.
-pub(crate) fn path_lengths(flows: &[Flow]) -> Option<Vec<usize>> {
-    let mut tokens: Vec<u32> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
-    tokens.sort_unstable();
-    tokens.dedup();
-    let at = |token: u32| tokens.binary_search(&token).unwrap_or(0);
-    let ends: Vec<(usize, usize)> = flows.iter().map(|flow| (at(flow.from), at(flow.to))).collect();
-    let mut waiting = vec![0_usize; tokens.len()];
-    for (_, to) in &ends {
-        waiting[*to] += 1;
+/// Flows, for which the lengths of paths are computed again as flows are removed. Keeps its memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Paths {
+    /// The tokens of each flow, numbered from zero.
+    ends: Vec<[usize; 2]>,
+    tokens: usize,
+    /// Number of flows into each token that are still to be visited.
+    waiting: Vec<usize>,
+    /// Position of each token's first flow in `leaving`, and the flows in the order of the tokens that they leave.
+    first: Vec<usize>,
+    leaving: Vec<usize>,
+    /// Tokens all flows into which were visited.
+    ready: Vec<usize>,
+    /// The flows visited, each after all that lead to it.
+    order: Vec<usize>,
+    /// Most pools that lead to each token, and that follow it.
+    ahead: Vec<usize>,
+    behind: Vec<usize>,
+    lengths: Vec<usize>,
+}
+
+impl Paths {
+    pub(crate) fn of(flows: &[Flow]) -> Self {
+        let mut tokens: Vec<u32> = flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
+        tokens.sort_unstable();
+        tokens.dedup();
+        let at = |token: u32| tokens.binary_search(&token).unwrap_or(0);
+        let ends = flows.iter().map(|flow| [at(flow.from), at(flow.to)]).collect();
+        Self { ends, tokens: tokens.len(), ..Self::default() }
     }
-    let mut leaving: Vec<usize> = (0..flows.len()).collect();
-    leaving.sort_unstable_by_key(|k| ends[*k].0);
-    // Visits each token after all that lead to it.
-    let mut ahead = vec![0_usize; tokens.len()];
-    let mut ready: Vec<usize> = (0..tokens.len()).filter(|token| waiting[*token] == 0).collect();
-    let mut order = Vec::with_capacity(flows.len());
-    while let Some(token) = ready.pop() {
-        let first = leaving.partition_point(|k| ends[*k].0 < token);
-        for &k in leaving[first..].iter().take_while(|k| ends[**k].0 == token) {
-            let to = ends[k].1;
-            ahead[to] = ahead[to].max(ahead[token] + 1);
-            waiting[to] -= 1;
-            if waiting[to] == 0 {
-                ready.push(to);
-            }
-            order.push(k);
+
+    /// Removes the flows that a test rejects, by their positions.
+    pub(crate) fn retain(&mut self, mut keeps: impl FnMut(usize) -> bool) {
+        let mut positions = 0..;
+        self.ends.retain(|_| positions.next().is_some_and(&mut keeps));
+    }
+
+    /// Computes for each flow the length of the longest path through it, in pools; `None` on a cycle.
+    pub(crate) fn lengths(&mut self) -> Option<&[usize]> {
+        let Self { ends, tokens, waiting, first, leaving, ready, order, ahead, behind, lengths } = self;
+        for (counts, len) in
+            [(&mut *waiting, *tokens), (&mut *ahead, *tokens), (&mut *behind, *tokens), (&mut *first, *tokens + 1)]
+        {
+            counts.clear();
+            counts.resize(len, 0);
         }
+        for [from, to] in ends.iter() {
+            waiting[*to] += 1;
+            first[*from] += 1;
+        }
+        let mut end = 0;
+        for first in first.iter_mut() {
+            end += *first;
+            *first = end;
+        }
+        leaving.clear();
+        leaving.resize(ends.len(), 0);
+        for (flow, [from, _]) in ends.iter().enumerate() {
+            first[*from] -= 1;
+            leaving[first[*from]] = flow;
+        }
+        ready.clear();
+        ready.extend((0..*tokens).filter(|token| waiting[*token] == 0));
+        order.clear();
+        while let Some(token) = ready.pop() {
+            for &flow in &leaving[first[token]..first[token + 1]] {
+                let [_, to] = ends[flow];
+                ahead[to] = ahead[to].max(ahead[token] + 1);
+                waiting[to] -= 1;
+                if waiting[to] == 0 {
+                    ready.push(to);
+                }
+                order.push(flow);
+            }
+        }
+        if order.len() < ends.len() {
+            return None;
+        }
+        for flow in order.iter().rev() {
+            let [from, to] = ends[*flow];
+            behind[from] = behind[from].max(behind[to] + 1);
+        }
+        lengths.clear();
+        lengths.extend(ends.iter().map(|[from, to]| ahead[*from] + 1 + behind[*to]));
+        Some(lengths)
     }
-    if order.len() < flows.len() {
-        return None;
-    }
-    let mut behind = vec![0_usize; tokens.len()];
-    for &k in order.iter().rev() {
-        let (from, to) = ends[k];
-        behind[from] = behind[from].max(behind[to] + 1);
-    }
-    Some(ends.iter().map(|(from, to)| ahead[*from] + 1 + behind[*to]).collect())
 }
 
 #[cfg(test)]
@@ -156,12 +205,19 @@ mod tests {
     fn each_flow_counts_the_longest_path_through_it() {
         // 0 → 1 → 2 → 3 and the shortcut 0 → 2.
         let flows = [flow(0, 1), flow(1, 2), flow(2, 3), flow(0, 2)];
-        assert_eq!(path_lengths(&flows), Some(vec![3, 3, 3, 2]));
+        let mut paths = Paths::of(&flows);
+        assert_eq!(paths.lengths(), Some(&[3, 3, 3, 2][..]));
+        paths.retain(|at| at != 1);
+        assert_eq!(paths.lengths(), Some(&[1, 2, 2][..]));
         assert_eq!(longest_path(&[]), 0);
     }
 
     #[test]
     fn a_cycle_is_longer_than_any_limit() {
         assert_eq!(longest_path(&[flow(0, 1), flow(1, 0)]), usize::MAX);
+        let mut paths = Paths::of(&[flow(0, 1), flow(1, 0), flow(1, 2)]);
+        assert_eq!(paths.lengths(), None);
+        paths.retain(|at| at != 1);
+        assert_eq!(paths.lengths(), Some(&[2, 2][..]));
     }
 }

@@ -1,6 +1,6 @@
 //! The best flow over a given set of pools.
 
-use crate::problem::support::{longest_path, path_lengths};
+use crate::problem::support::{Paths, longest_path};
 use crate::problem::{Flow, Problem};
 use crate::relax::{FlowSearch, Member, Stage, Subproblem, Tolerance};
 use crate::tuning::Tuning;
@@ -28,27 +28,24 @@ impl Fixed<'_> {
         let mut flows: Vec<(&Flow, f64)> = self.flows.iter().zip(measures).collect();
         flows.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.pair.cmp(&b.0.pair)));
         let mut flows: Vec<Flow> = flows.into_iter().map(|(flow, _)| *flow).collect();
+        let mut paths = Paths::of(&flows);
         let mut dropped = Vec::new();
         loop {
-            let Some(lengths) = path_lengths(&flows) else {
+            let Some(lengths) = paths.lengths() else {
                 dropped.push(flows.remove(0).pair);
+                paths.retain(|at| at > 0);
                 continue;
             };
             // Drops several at once if there are many.
-            let long = lengths.iter().filter(|length| **length > hops).count();
-            let mut room = long.div_ceil(Tuning::DROPPED_ONE_IN);
-            if long == 0 {
+            let mut long: Vec<usize> = (0..lengths.len()).filter(|at| lengths[*at] > hops).collect();
+            if long.is_empty() {
                 return dropped;
             }
-            let mut lengths = lengths.into_iter();
-            flows.retain(|flow| {
-                let drops = lengths.next().is_some_and(|length| length > hops) && room > 0;
-                if drops {
-                    room -= 1;
-                    dropped.push(flow.pair);
-                }
-                !drops
-            });
+            long.truncate(long.len().div_ceil(Tuning::DROPPED_ONE_IN));
+            dropped.extend(long.iter().map(|at| flows[*at].pair));
+            paths.retain(|at| !long.contains(&at));
+            let mut positions = 0..;
+            flows.retain(|_| positions.next().is_some_and(|at| !long.contains(&at)));
         }
     }
 
