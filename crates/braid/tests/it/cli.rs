@@ -68,7 +68,9 @@ fn what_is_no_address_of_a_node_is_told_so() {
 #[test]
 fn a_node_that_refuses_everything_is_told_and_an_interrupted_swap_leaves_no_file() {
     let (node, dir) = (FakeNode::start("0x1"), tempfile::tempdir().unwrap());
-    for (words, code) in [(&["quote", "1", "ETH", "USDC"], None), (&["swap", "1", "ETH", "USDC"], Some(130))] {
+    // A test in the background of a script inherits that interrupts are ignored: only the swap, which handles them, is interrupted.
+    let cases = [("-TERM", &["quote", "1", "ETH", "USDC"], None), ("-INT", &["swap", "1", "ETH", "USDC"], Some(130))];
+    for (signal, words, code) in cases {
         let mut command = braid(&[&words[..], &["--rpc-url", &node.url()]].concat());
         command.env("TMPDIR", dir.path()).env("BRAID_PRIVATE_KEY", "01".repeat(32)).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -76,7 +78,7 @@ fn a_node_that_refuses_everything_is_told_and_an_interrupted_swap_leaves_no_file
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         std::io::BufRead::read_line(&mut stderr, &mut said).unwrap();
         assert!(said.starts_with("waiting for the node's market: "), "{said}");
-        let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        let interrupted = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         assert!(interrupted.success());
         stderr.read_to_string(&mut said).unwrap();
         assert_eq!(child.wait().unwrap().code(), code, "{said}");
