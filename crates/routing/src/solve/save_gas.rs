@@ -12,8 +12,15 @@ use crate::problem::Problem;
 use crate::threads::Helper;
 use crate::tuning::Tuning;
 
-/// The best route after a search, and whether the search stayed within the limit.
-type Searched = (Option<Candidate>, bool);
+/// What a search found.
+struct Searched {
+    /// The best route after it.
+    best: Option<Candidate>,
+    /// Whether it stayed within the limit.
+    is_within: bool,
+    /// The routes that did not.
+    over_gas: Vec<Candidate>,
+}
 
 /// The search that is likely to be next.
 struct NextSearch {
@@ -32,9 +39,11 @@ impl Solver<'_> {
     /// First among the tokens that the first split ended with, with the gas of range ends charged where they are. In a
     /// large market nothing more is tried unless the bound says nothing.
     pub(super) fn save_gas(&self, bound: f64, best: Option<Candidate>) -> Option<Candidate> {
-        let trimmed = self.trim_gas(best.clone());
+        // Takes no time for it in a large market, unless the bound says nothing: there the routes of the next searches, which
+        // use less, mostly trim to better ones.
+        let is_tried = !is_large(self.prepared) || self.is_lost(bound, best.as_ref());
+        let trimmed = if is_tried { self.trim_gas(best.clone()) } else { best.clone() };
         let near = self.save_near_gas(bound, best.clone());
-        self.over_gas.take();
         let near = better_of(trimmed, near);
         if is_large(self.prepared) && !self.is_lost(bound, near.as_ref()) {
             return near;
@@ -91,7 +100,7 @@ impl Solver<'_> {
     }
 
     /// Finds about the lowest price of gas at which routes stay within the limit, and returns the best route on the way
-    /// there, at first `best`: a higher price leaves gas unused.
+    /// there, at first `best`: a higher price leaves gas unused. Routes that use a little too much are trimmed.
     ///
     /// The search that is likely to be next starts from the same route, so that a free thread may run it already. Its
     /// result is dropped if another search is next.
@@ -101,11 +110,12 @@ impl Solver<'_> {
             let is_within = solver.stays_within(|| {
                 solver.offer_among(&near, bound, &mut best);
             });
-            (best, is_within)
+            Searched { best, is_within, over_gas: solver.over_gas.take() }
         };
+        let mut over_gas = self.over_gas.take();
         let mut expected: Option<NextSearch> = None;
         let mut is_within = |share: f64, likely: Option<f64>| {
-            let (found, is_within) = match expected.take().filter(|next| next.share.total_cmp(&share).is_eq()) {
+            let found = match expected.take().filter(|next| next.share.total_cmp(&share).is_eq()) {
                 Some(NextSearch { found: Some(found), .. }) => found,
                 Some(NextSearch { from, .. }) => search(self, share, from),
                 None => {
@@ -121,8 +131,9 @@ impl Solver<'_> {
                     found
                 }
             };
-            best = better_of(best.take(), found);
-            is_within
+            best = better_of(best.take(), found.best);
+            over_gas.extend(found.over_gas);
+            found.is_within
         };
         let shares = Tuning::NEAR_GAS_SHARES;
         let first = (0..shares.len()).find(|at| is_within(shares[*at], shares.get(at + 1).copied()));
@@ -135,7 +146,8 @@ impl Solver<'_> {
                 *if is_within(middle, likely) { &mut high } else { &mut low } = middle;
             }
         }
-        best
+        self.over_gas.replace(over_gas);
+        self.trim_gas(best)
     }
 
     /// Runs a search, and returns whether it found a route and none uses more gas than a transaction may. A search that
