@@ -58,7 +58,7 @@ pub use machine::{Instruction, Ledger, Machine, StepError};
 pub use prepare::{Outlier, Prepared};
 pub use request::{MAX_ROUTE_GAS_UNITS, PoolFilter, Request};
 pub use route::{Certificate, Excluded, Route, Solution, Step, Uncertified};
-pub use simple_route::SimplePlan;
+pub use simple_route::{SimplePlan, many_chunks};
 pub use solve::{explain, solve};
 pub use threads::use_threads;
 pub use witness::{TokenPrice, Witness};

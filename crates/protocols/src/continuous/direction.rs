@@ -206,13 +206,15 @@ impl Direction {
         (out, knot.gas_units)
     }
 
-    /// Returns the largest amount in that costs less gas than `amount_in`: the point of the last tick that `amount_in`
-    /// crosses at a cost in gas. `None` if it crosses none.
-    pub fn before_last_gas(&self, amount_in: f64) -> Option<f64> {
+    /// Returns the points below `amount_in` at which more gas is due, largest first: those of the ticks that `amount_in`
+    /// crosses at a cost in gas.
+    pub fn stops_before_gas(&self, amount_in: f64) -> impl Iterator<Item = f64> + '_ {
         let reached = self.knot_at(amount_in * self.gamma);
-        let gas_units = self.knots[reached].gas_units;
-        let passed = self.knots[..=reached].iter().find(|knot| knot.gas_units == gas_units)?;
-        (passed.taken > 0.0).then_some(passed.taken / self.gamma)
+        let costly = self.knots[..=reached].windows(2).rev().filter(|ends| ends[1].gas_units > ends[0].gas_units);
+        let mut before = f64::INFINITY;
+        // Several ticks are at one point if there is no liquidity between them.
+        let is_new = move |stop: &f64| *stop > 0.0 && std::mem::replace(&mut before, *stop) > *stop;
+        costly.map(|ends| ends[1].taken / self.gamma).filter(is_new)
     }
 
     /// Returns the marginal rate after an input, fee included.
@@ -423,6 +425,10 @@ impl Direction {
         let mut k = 0;
         while k < end && self.knots[k + 1].taken <= net {
             k += 1;
+            // Most amounts end within the first ranges; searches the others by halves.
+            if k == FEW_KNOTS {
+                return k + self.knots[k + 1..].partition_point(|knot| knot.taken <= net);
+            }
         }
         k
     }

@@ -8,12 +8,14 @@ use super::repair::amount_for;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
-/// A flow in which pools take no more than a limit each.
-#[derive(Clone, Debug)]
+/// Flows of which each pool takes no more than a limit.
+#[derive(Clone, Debug, Default)]
 struct Trimmed {
     flows: Vec<Flow>,
     /// Most that each pool takes.
     limits: Vec<f64>,
+    /// What each flow pays, and the gas units of its pool and of the ticks that it crosses.
+    quotes: Vec<(f64, f64)>,
     /// Value of what arrives, net of gas.
     net: f64,
     gas_units: f64,
@@ -30,33 +32,43 @@ struct Stop {
     computed_after: Option<usize>,
 }
 
-/// Returns a pair's flows with pools stopped earlier, so that they use no more than `most_gas_units`. `order` is that of
-/// the flows' tokens, each before those that it leads to. `None` if stops do not save as much.
+/// Limits of one run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Most gas of the flows returned.
+    pub(crate) gas_units: f64,
+    /// Value, net of gas, below which flows are of no use.
+    pub(crate) net: f64,
+}
+
+/// Returns a pair's flows with pools stopped earlier, so that they keep within limits. `order` is that of the flows' tokens,
+/// each before those that it leads to. `None` if stops do not save as much, or lose too much.
 ///
 /// What a stop loses is computed again only where it was least: it grows as other pools are stopped.
-pub(crate) fn trimmed(problem: &Problem<'_>, flows: &[Flow], order: &[u32], most_gas_units: f64) -> Option<Vec<Flow>> {
-    let capacity = |flow: &Flow| problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.capacity_in());
-    let limits = flows.iter().map(|flow| capacity(flow) * Tuning::CAPACITY_FILLED).collect();
-    let mut best = sent(problem, flows, order, limits)?;
+pub(crate) fn trimmed(problem: &Problem<'_>, flows: &[Flow], order: &[u32], limits: Limits) -> Option<Vec<Flow>> {
+    let mut network = Network::new(problem, flows, order);
+    let mut best = network.whole(flows)?;
     let mut stops: Vec<Stop> = (0..flows.len()).flat_map(|at| earlier_stops(problem, &best.flows, at)).collect();
+    let mut stopped = Trimmed::default();
     let mut taken = 0;
     for _ in 0..Tuning::TRIM_TRIALS {
-        if best.gas_units <= most_gas_units {
+        if best.net < limits.net {
+            return None;
+        }
+        if best.gas_units <= limits.gas_units {
             best.flows.retain(|flow| flow.amount_in > 0.0);
             return Some(best.flows);
         }
         let least = (0..stops.len()).min_by(|a, b| stops[*a].loss.total_cmp(&stops[*b].loss))?;
         let stop = stops[least];
-        let mut limits = best.limits.clone();
-        limits[stop.flow] = stop.amount_in.min(limits[stop.flow]);
-        let stopped = sent(problem, &best.flows, order, limits);
         // Counts no more gas than has to be saved.
-        let excess = best.gas_units - most_gas_units;
-        let saved = stopped.as_ref().map_or(0.0, |stopped| (best.gas_units - stopped.gas_units).min(excess));
-        let Some(stopped) = stopped.filter(|_| saved > 0.0) else {
+        let excess = best.gas_units - limits.gas_units;
+        let is_sent = network.stop(&best, &stop, &mut stopped).is_some();
+        let saved = if is_sent { (best.gas_units - stopped.gas_units).min(excess) } else { 0.0 };
+        if saved <= 0.0 {
             stops.swap_remove(least);
             continue;
-        };
+        }
         let loss = (best.net - stopped.net) / saved;
         if stop.computed_after != Some(taken) && stops.iter().any(|other| other.loss < loss) {
             stops[least] = Stop { loss, computed_after: Some(taken), ..stop };
@@ -72,7 +84,7 @@ pub(crate) fn trimmed(problem: &Problem<'_>, flows: &[Flow], order: &[u32], most
             let is_new = |last: &Stop| stops.iter().all(|s| s.flow != at || s.amount_in < last.amount_in);
             stops.extend(last.filter(is_new));
         }
-        best = stopped;
+        std::mem::swap(&mut best, &mut stopped);
     }
     None
 }
@@ -84,8 +96,8 @@ fn earlier_stops(problem: &Problem<'_>, flows: &[Flow], at: usize) -> Vec<Stop> 
     let Some((_, direction)) = problem.direction(flow.pair, flow.side).filter(|_| flow.amount_in > 0.0) else {
         return Vec::new();
     };
-    let before = |amount_in: &f64| Some(direction.before_last_gas(*amount_in)? * Tuning::CAPACITY_FILLED);
-    let ticks: Vec<f64> = std::iter::successors(before(&flow.amount_in), before).collect();
+    let ticks: Vec<f64> =
+        direction.stops_before_gas(flow.amount_in).map(|stop| stop * Tuning::CAPACITY_FILLED).collect();
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -99,69 +111,225 @@ fn earlier_stops(problem: &Problem<'_>, flows: &[Flow], at: usize) -> Vec<Stop> 
     amounts.into_iter().map(stop).collect()
 }
 
-/// Sends the whole amount through the flows again, with limits to what pools take: the others of the same token take the
-/// rest. If there are none, less is sent to the token; `None` if that is impossible.
-fn sent(problem: &Problem<'_>, flows: &[Flow], order: &[u32], mut limits: Vec<f64>) -> Option<Trimmed> {
-    let mut sent = flows.to_vec();
-    for _ in 0..Tuning::TRIM_PASSES {
-        let mut is_over = false;
-        for token in order.iter().filter(|token| **token as usize != problem.target) {
-            let supplied = if *token as usize == problem.source { problem.amount } else { 0.0 };
-            let arrives = supplied + sent.iter().filter(|f| f.to == *token).map(|f| problem.paid(f)).sum::<f64>();
-            let left = fill(flows, &mut sent, &limits, *token, arrives);
-            if left > arrives * Tuning::TRIM_LEFT_SHARE {
-                if supplied > 0.0 {
-                    return None;
+/// A token of the flows.
+#[derive(Debug)]
+struct Node {
+    /// Amount of it that is supplied.
+    supplied: f64,
+    /// Flows that lead to it.
+    arriving: Vec<usize>,
+    /// Flows out of it.
+    leaving: Vec<usize>,
+    /// Whether what arrives, or a limit of what leaves, has changed since its flows were last filled.
+    has_changed: bool,
+}
+
+/// The tokens of flows, in order, without the last.
+struct Network<'a, 'p> {
+    problem: &'a Problem<'p>,
+    nodes: Vec<Node>,
+    /// The node that each flow comes from, and the one that it leads to if that is not the last.
+    ends: Vec<(usize, Option<usize>)>,
+    /// Flows that one fill still shares an amount among.
+    open: Vec<usize>,
+}
+
+impl<'a, 'p> Network<'a, 'p> {
+    fn new(problem: &'a Problem<'p>, flows: &[Flow], order: &[u32]) -> Self {
+        let tokens: Vec<u32> = order.iter().copied().filter(|token| *token as usize != problem.target).collect();
+        let node = |token: &u32| {
+            let those = |is_it: &dyn Fn(&Flow) -> bool| (0..flows.len()).filter(|at| is_it(&flows[*at])).collect();
+            Node {
+                supplied: if *token as usize == problem.source { problem.amount } else { 0.0 },
+                arriving: those(&|flow| flow.to == *token),
+                leaving: those(&|flow| flow.from == *token),
+                has_changed: true,
+            }
+        };
+        let at = |token: u32| tokens.iter().position(|other| *other == token);
+        let ends = flows.iter().map(|flow| (at(flow.from).unwrap_or(0), at(flow.to))).collect();
+        Self { problem, nodes: tokens.iter().map(node).collect(), ends, open: Vec::new() }
+    }
+
+    /// Sends the whole amount through flows that no stop limits yet.
+    fn whole(&mut self, flows: &[Flow]) -> Option<Trimmed> {
+        let capacity = |flow: &Flow| self.problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.capacity_in());
+        let limits = flows.iter().map(|flow| capacity(flow) * Tuning::CAPACITY_FILLED).collect();
+        let quotes = flows.iter().map(|flow| self.quote(flow)).collect();
+        let planned = Trimmed { flows: flows.to_vec(), limits, quotes, ..Trimmed::default() };
+        let mut sent = planned.clone();
+        self.send(&planned, &mut sent)?;
+        Some(sent)
+    }
+
+    /// Sends the whole amount through flows again, of which one is stopped.
+    fn stop(&mut self, planned: &Trimmed, stop: &Stop, sent: &mut Trimmed) -> Option<()> {
+        sent.flows.clone_from(&planned.flows);
+        sent.limits.clone_from(&planned.limits);
+        sent.quotes.clone_from(&planned.quotes);
+        sent.limits[stop.flow] = stop.amount_in.min(planned.limits[stop.flow]);
+        self.nodes.iter_mut().for_each(|node| node.has_changed = false);
+        self.nodes[self.ends[stop.flow].0].has_changed = true;
+        self.send(planned, sent)
+    }
+
+    /// Shares out again what arrives at each token, within the limits to what pools take: the others of the same token take
+    /// the rest. If there are none, less is sent to the token; `None` if that is impossible.
+    fn send(&mut self, planned: &Trimmed, sent: &mut Trimmed) -> Option<()> {
+        for _ in 0..Tuning::TRIM_PASSES {
+            let mut is_over = false;
+            for at in 0..self.nodes.len() {
+                if !std::mem::take(&mut self.nodes[at].has_changed) {
+                    continue;
                 }
-                is_over = true;
-                let share = 1.0 - left / arrives;
-                for at in (0..sent.len()).filter(|at| sent[*at].to == *token) {
-                    let (_, direction) = problem.direction(sent[at].pair, sent[at].side)?;
-                    limits[at] = amount_for(direction, sent[at].amount_in, share);
+                let paid: f64 = self.nodes[at].arriving.iter().map(|flow| sent.quotes[*flow].0).sum();
+                let arrives = self.nodes[at].supplied + paid;
+                let left = self.fill(at, arrives, planned, sent);
+                if left > arrives * Tuning::TRIM_LEFT_SHARE {
+                    if self.nodes[at].supplied > 0.0 {
+                        return None;
+                    }
+                    is_over = true;
+                    self.hold_back(at, 1.0 - left / arrives, sent)?;
                 }
             }
+            if !is_over {
+                self.value(sent);
+                return Some(());
+            }
         }
-        if !is_over {
-            return Some(valued(problem, sent, limits));
+        None
+    }
+
+    /// Shares an amount among the flows out of a token, in the proportions planned and within limits. Returns what no flow
+    /// takes.
+    fn fill(&mut self, node: usize, arrives: f64, planned: &Trimmed, sent: &mut Trimmed) -> f64 {
+        let mut open = std::mem::take(&mut self.open);
+        open.clone_from(&self.nodes[node].leaving);
+        let mut left = arrives;
+        loop {
+            let sum: f64 = open.iter().map(|at| planned.flows[*at].amount_in).sum();
+            if sum <= 0.0 {
+                open.iter().for_each(|at| self.set(*at, 0.0, sent));
+                break;
+            }
+            let factor = left / sum;
+            let is_full = |at: usize, sent: &Trimmed| planned.flows[at].amount_in * factor > sent.limits[at];
+            if !open.iter().any(|at| is_full(*at, sent)) {
+                open.iter().for_each(|at| self.set(*at, planned.flows[*at].amount_in * factor, sent));
+                left = 0.0;
+                break;
+            }
+            open.retain(|at| {
+                let is_full = is_full(*at, sent);
+                if is_full {
+                    left -= sent.limits[*at];
+                    self.set(*at, sent.limits[*at], sent);
+                }
+                !is_full
+            });
+        }
+        self.open = open;
+        left
+    }
+
+    /// Limits the flows to a token to a share of what they pay.
+    fn hold_back(&mut self, node: usize, share: f64, sent: &mut Trimmed) -> Option<()> {
+        for at in &self.nodes[node].arriving {
+            let flow = &sent.flows[*at];
+            let (_, direction) = self.problem.direction(flow.pair, flow.side)?;
+            sent.limits[*at] = amount_for(direction, flow.amount_in, share);
+        }
+        for at in 0..self.nodes[node].arriving.len() {
+            let from = self.ends[self.nodes[node].arriving[at]].0;
+            self.nodes[from].has_changed = true;
+        }
+        Some(())
+    }
+
+    /// Sets the amount of a flow.
+    fn set(&mut self, at: usize, amount_in: f64, sent: &mut Trimmed) {
+        let flow = &mut sent.flows[at];
+        if flow.amount_in.total_cmp(&amount_in).is_ne() {
+            flow.amount_in = amount_in;
+            sent.quotes[at] = self.quote(flow);
+            if let Some(to) = self.ends[at].1 {
+                self.nodes[to].has_changed = true;
+            }
         }
     }
-    None
+
+    /// Computes what a flow pays, and the gas units of its pool and of the ticks that it crosses.
+    fn quote(&self, flow: &Flow) -> (f64, f64) {
+        let Some((curve, direction)) = self.problem.direction(flow.pair, flow.side) else { return (0.0, 0.0) };
+        let (paid, on_the_way) = direction.quote(flow.amount_in);
+        (paid, curve.gas_units + on_the_way)
+    }
+
+    /// Computes the value and the gas of flows.
+    fn value(&self, sent: &mut Trimmed) {
+        let used = || sent.flows.iter().zip(&sent.quotes).filter(|(flow, _)| flow.amount_in > 0.0);
+        let gas_units: f64 = used().map(|(_, (_, gas_units))| gas_units).sum();
+        let arriving = used().filter(|(flow, _)| flow.to as usize == self.problem.target);
+        let paid: f64 = arriving.map(|(_, (paid, _))| paid).sum();
+        sent.net = paid * self.problem.price_out - gas_units * self.problem.gas_price;
+        sent.gas_units = gas_units;
+    }
 }
 
-/// Shares an amount among the flows out of a token, in the proportions of `planned` and within limits. Returns what no
-/// flow takes.
-fn fill(planned: &[Flow], sent: &mut [Flow], limits: &[f64], token: u32, arrives: f64) -> f64 {
-    let mut open: Vec<usize> = (0..planned.len()).filter(|at| planned[*at].from == token).collect();
-    let mut left = arrives;
-    loop {
-        let sum: f64 = open.iter().map(|at| planned[*at].amount_in).sum();
-        if sum <= 0.0 {
-            open.iter().for_each(|at| sent[*at].amount_in = 0.0);
-            return left;
-        }
-        let factor = left / sum;
-        let is_full = |at: &usize| planned[*at].amount_in * factor > limits[*at];
-        let full: Vec<usize> = open.iter().copied().filter(is_full).collect();
-        if full.is_empty() {
-            open.iter().for_each(|at| sent[*at].amount_in = planned[*at].amount_in * factor);
-            return 0.0;
-        }
-        for at in &full {
-            sent[*at].amount_in = limits[*at];
-            left -= limits[*at];
-        }
-        open.retain(|at| !full.contains(at));
-    }
-}
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
 
-/// Computes the value and the gas of flows.
-fn valued(problem: &Problem<'_>, flows: Vec<Flow>, limits: Vec<f64>) -> Trimmed {
-    let (mut paid, mut gas_units) = (0.0, 0.0);
-    for flow in flows.iter().filter(|flow| flow.amount_in > 0.0) {
-        let Some((curve, direction)) = problem.direction(flow.pair, flow.side) else { continue };
-        let (out, on_the_way) = direction.quote(flow.amount_in);
-        gas_units += curve.gas_units + on_the_way;
-        paid += if flow.to as usize == problem.target { out } else { 0.0 };
+    use super::*;
+    use crate::prepare::index32;
+    use crate::testing::{prepared, problem, token};
+
+    const UNIT: u128 = 10_u128.pow(18);
+
+    #[test]
+    fn a_stop_sends_what_is_left_as_if_everything_were_sent_anew() {
+        // 1 → 2 → 0, 1 → 3 → 0, 2 → 3 and 1 → 0. Pair 0 is the wrapper of ether.
+        let pools = [(1, 2), (1, 3), (2, 3), (2, 0), (3, 0), (1, 0)];
+        let market = prepared(&pools.map(|coins| (coins, [1_000 * UNIT; 2])));
+        let problem = problem(&market, token(1), U256::from(100 * UNIT), token(0));
+        let node = |at: u32| index32(market.node(token(at)));
+        let flow = |pair: u32, [from, to]: [u32; 2], amount: f64| {
+            let side = u8::from(market.graph().ends(pair)[0] != node(from));
+            Flow { pair, side, from: node(from), to: node(to), amount_in: amount * 1e18 }
+        };
+        let flows = [
+            flow(1, [1, 2], 40.0),
+            flow(2, [1, 3], 30.0),
+            flow(3, [2, 3], 10.0),
+            flow(4, [2, 0], 20.0),
+            flow(5, [3, 0], 30.0),
+            flow(6, [1, 0], 30.0),
+        ];
+        let order = [1, 2, 3, 0].map(node);
+        let mut network = Network::new(&problem, &flows, &order);
+        let whole = network.whole(&flows).unwrap();
+        let arrives = |to: u32, sent: &Trimmed| -> f64 {
+            sent.flows.iter().zip(&sent.quotes).filter(|(flow, _)| flow.to == node(to)).map(|(_, (paid, _))| paid).sum()
+        };
+        let leaves = |from: u32, sent: &Trimmed| -> f64 {
+            sent.flows.iter().filter(|flow| flow.from == node(from)).map(|flow| flow.amount_in).sum()
+        };
+        for (at, kept) in [(0, 0.5), (0, 0.0), (2, 0.0), (3, 0.2), (5, 0.0), (4, 0.3)] {
+            let stop = Stop { flow: at, amount_in: whole.flows[at].amount_in * kept, loss: 0.0, computed_after: None };
+            let mut sent = Trimmed::default();
+            network.stop(&whole, &stop, &mut sent).unwrap();
+            assert!(sent.flows[at].amount_in <= stop.amount_in * (1.0 + 1e-9), "{at}");
+            assert!((leaves(1, &sent) / 100e18 - 1.0).abs() < 1e-9, "{at}: all of the input is sent");
+            for token in [2, 3] {
+                let [arrives, leaves] = [arrives(token, &sent), leaves(token, &sent)];
+                assert!((arrives - leaves).abs() <= 1e-9 * 100e18, "{at}: {arrives} of {token}, {leaves} sent on");
+            }
+            let anew: Vec<(f64, f64)> = sent.flows.iter().map(|flow| network.quote(flow)).collect();
+            assert_eq!(sent.quotes, anew, "{at}: what each flow pays is that of its amount");
+            assert!(
+                (sent.net - (arrives(0, &sent) * problem.price_out - sent.gas_units * problem.gas_price)).abs() < 1.0
+            );
+        }
     }
-    Trimmed { flows, limits, net: paid * problem.price_out - gas_units * problem.gas_price, gas_units }
 }

@@ -14,7 +14,7 @@ use crate::prepare::active::{ActiveTokens, is_large};
 use crate::prepare::{Arrow, Arrows, index32};
 use crate::tuning::Tuning;
 use crate::witness::Recorder;
-use crate::{Prepared, Request, SolveError};
+use crate::{MAX_ROUTE_GAS_UNITS, Prepared, Request, SolveError};
 
 pub(crate) use crate::prepare::NOWHERE;
 use ether::{EtherForms, ether_of};
@@ -74,6 +74,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) hops: usize,
     /// Most steps of a route.
     pub(crate) max_steps: usize,
+    /// Most gas of a route.
+    pub(crate) max_gas_units: u64,
     /// The forms of ether among the inputs and outputs.
     pub(crate) ether_forms: EtherForms,
     /// One more than the highest number of a token that a search can meet: inner tokens, the ends, and what an outer end
@@ -144,6 +146,7 @@ impl<'a> Problem<'a> {
             // Allows no more pools on a path than a route has steps.
             hops: usize::from(request.max_hops).min(usize::from(request.max_steps).max(1)),
             max_steps: usize::from(request.max_steps),
+            max_gas_units: MAX_ROUTE_GAS_UNITS,
             ether_forms: EtherForms::of_request(request),
             token_count: graph.inner_count().max(highest + 1),
             has_outer_end: ends.iter().any(|end| is_outer(&end)),

@@ -13,10 +13,12 @@ mod held;
 mod layered;
 mod offer;
 mod pairs;
-mod save_gas;
+mod parts;
+pub(crate) mod save_gas;
 mod simple_plans;
 mod simpler;
 mod split;
+mod thin;
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -175,14 +177,7 @@ impl<'a> Solver<'a> {
     /// Runs all stages.
     fn solve(mut self) -> Result<Solution, SolveError> {
         let (bound, mut best) = self.searched_best()?;
-        // Leaves trades that are worth little more than their gas: a wide gap of theirs says nothing of liquidity.
-        let is_worth_it = bound > Tuning::SMALL_TRADE_GAS_UNITS * self.problem.gas_price;
-        let is_far_enough = exceeds(bound, net_of(best.as_ref()), Tuning::FEWER_STEPS_GAP_OF_LARGE);
-        let is_largest = self.prepared.pair_count() > Tuning::WHOLE_PLANS_MOST_PAIRS;
-        let is_slow = is_large(self.prepared) && (is_largest || !is_far_enough);
-        if self.problem.is_pair() && best.is_some() && is_worth_it && !is_slow {
-            self.offer_fewer_steps(bound, &mut best);
-        }
+        self.offer_thin(bound, &mut best);
         self.simplify_all(bound, &mut best);
         let Some(found) = best else { return Err(self.why_nothing()) };
         let certificate = self.certificate(bound, &found);
@@ -203,25 +198,6 @@ impl<'a> Solver<'a> {
             best = self.save_gas(bound, best);
         }
         Ok((bound, best))
-    }
-
-    /// Searches again with fewer steps, and with fewer pools on a path, for an amount beyond the market's liquidity: searches
-    /// depend on chance there, and more steps must not pay less.
-    fn offer_fewer_steps(&self, bound: f64, best: &mut Option<Candidate>) {
-        for (gap, max_steps, hops) in Tuning::FEWER_STEPS {
-            let (steps, most_hops) = (usize::from(max_steps), self.problem.hops);
-            let is_less = steps < self.problem.max_steps || hops < most_hops;
-            if !is_less || !exceeds(bound, net_of(best.as_ref()), gap) {
-                continue;
-            }
-            let request = Request { max_steps: max_steps.min(self.request.max_steps), ..self.request.clone() };
-            let max_steps = usize::from(request.max_steps);
-            let hops = hops.min(most_hops).min(max_steps);
-            let problem = Problem { max_steps, hops, recorder: None, ..self.problem.clone() };
-            if let Ok((_, found)) = Solver::new(self.prepared, &request, problem).searched_best() {
-                *best = better_of(best.take(), found);
-            }
-        }
     }
 
     /// Splits over all open pools. Returns a bound on every route over them, and what may narrow it further.

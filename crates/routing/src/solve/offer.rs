@@ -1,7 +1,6 @@
 //! Runs flows as exact routes within the limits of a transaction, and keeps the best.
 
 use super::{Solver, net_of};
-use crate::MAX_ROUTE_GAS_UNITS;
 use crate::exact::candidate::{Candidate, best_run, completed, with_leftovers};
 use crate::exact::repair::shift;
 use crate::plan;
@@ -33,7 +32,7 @@ impl Solver<'_> {
     /// Keeps the same for a plan that states what outputs keep of what reaches them; returns whether it runs.
     pub(super) fn offer_kept(&self, best: &mut Option<Candidate>, flows: &[Flow], kept: Option<&[(u32, f64)]>) -> bool {
         let Some(found) = best_run(&self.problem, self.request, flows, kept) else { return false };
-        if found.route.gas_units() > MAX_ROUTE_GAS_UNITS {
+        if found.route.gas_units() > self.problem.max_gas_units {
             self.exceeded_gas.set(true);
             self.over_gas.borrow_mut().push(found);
             return true;
@@ -78,7 +77,7 @@ impl Solver<'_> {
         let flows = self.flows_of(best.as_ref());
         let stop = |flow: &Flow| {
             let (_, direction) = self.problem.direction(flow.pair, flow.side)?;
-            let stop = direction.before_last_gas(flow.amount_in)? * Tuning::CAPACITY_FILLED;
+            let stop = direction.stops_before_gas(flow.amount_in).next()? * Tuning::CAPACITY_FILLED;
             (stop > Tuning::TICK_STOP_SHARE * flow.amount_in).then_some((stop, *flow))
         };
         let mut stops: Vec<(f64, Flow)> = flows.iter().filter_map(stop).collect();

@@ -2,12 +2,13 @@
 
 use braid_primitives::U256;
 
-use super::{Solver, net_of};
+use super::{Solver, exceeds, net_of};
 use crate::Request;
 use crate::candidates::plans::{self, Plan};
 use crate::exact::candidate::Candidate;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem, add};
+use crate::tuning::Tuning;
 
 /// The best route of a pair: its flows, and what arrives.
 struct Pair {
@@ -45,7 +46,11 @@ impl Solver<'_> {
             Request { inputs: vec![(from, amount)], outputs: vec![(to, 10_000)], max_steps, ..self.request.clone() };
         let problem = Problem::new(self.prepared, &request).ok()?;
         let problem = Problem { closed: self.problem.closed.clone(), active: self.problem.active.clone(), ..problem };
-        let (_, found) = Solver::new(self.prepared, &request, problem).searched_best().ok()?;
+        let mut solver = Solver::new(self.prepared, &request, problem);
+        let (bound, mut found) = solver.searched_best().ok()?;
+        if exceeds(bound, net_of(found.as_ref()), Tuning::PLANS_GAPS[0]) {
+            solver.offer_chunks(bound, &mut found);
+        }
         let arrived = f64::from(*found.as_ref()?.route.amounts_out.first()?);
         Some(Pair { flows: self.flows_of(found.as_ref()), arrived }).filter(|pair| !pair.flows.is_empty())
     }

@@ -2,13 +2,12 @@
 
 use braid_protocols::continuous::GasSpread;
 
-use super::{Solver, better_of};
-use crate::MAX_ROUTE_GAS_UNITS;
+use super::{Solver, better_of, net_of};
 use crate::exact::candidate::{Candidate, best_run};
 use crate::exact::trim;
 use crate::plan;
 use crate::prepare::active::is_large;
-use crate::problem::Problem;
+use crate::problem::{Flow, Problem};
 use crate::threads::Helper;
 use crate::tuning::Tuning;
 
@@ -37,15 +36,12 @@ impl Solver<'_> {
     /// best route, at first `best`.
     ///
     /// First among the tokens that the first split ended with, with the gas of range ends charged where they are. In a
-    /// large market nothing more is tried unless the bound says nothing.
+    /// large market nothing more is tried, except for a basket whose bound says nothing.
     pub(super) fn save_gas(&self, bound: f64, best: Option<Candidate>) -> Option<Candidate> {
-        // Takes no time for it in a large market, unless the bound says nothing: there the routes of the next searches, which
-        // use less, mostly trim to better ones.
-        let is_tried = !is_large(self.prepared) || self.is_lost(bound, best.as_ref());
-        let trimmed = if is_tried { self.trim_gas(best.clone()) } else { best.clone() };
+        let trimmed = self.trim_gas(best.clone());
         let near = self.save_near_gas(bound, best.clone());
         let near = better_of(trimmed, near);
-        if is_large(self.prepared) && !self.is_lost(bound, near.as_ref()) {
+        if is_large(self.prepared) && (self.problem.is_pair() || !self.is_lost(bound, near.as_ref())) {
             return near;
         }
         let mut far = best;
@@ -64,34 +60,44 @@ impl Solver<'_> {
 
     /// Stops the pools of the best routes that used too much gas at earlier ticks, until they use no more than a transaction
     /// may. Returns the best of them and `best`.
-    fn trim_gas(&self, best: Option<Candidate>) -> Option<Candidate> {
+    pub(super) fn trim_gas(&self, best: Option<Candidate>) -> Option<Candidate> {
         let mut over_gas = self.over_gas.take();
         if !self.problem.is_pair() {
             return best;
         }
-        over_gas.retain(|found| found.route.gas_units() <= Tuning::TRIM_MOST_TIMES * MAX_ROUTE_GAS_UNITS);
+        over_gas.retain(|found| found.route.gas_units() <= Tuning::TRIM_MOST_TIMES * self.problem.max_gas_units);
         over_gas.sort_by(|a, b| b.net.total_cmp(&a.net));
         over_gas.dedup_by_key(|found| found.route.gas_units());
-        // Tries the best routes, and those with the fewest steps: of many pools each keeps too little.
-        let mut fewest = over_gas.split_off(over_gas.len().min(Tuning::TRIMMED_ROUTES));
-        fewest.sort_by_key(|found| found.route.steps.len());
-        over_gas.into_iter().chain(fewest.into_iter().take(Tuning::TRIMMED_ROUTES)).fold(best, |best, over| {
-            let may_be_better = best.as_ref().is_none_or(|found| over.net > found.net);
-            better_of(best, may_be_better.then(|| self.trimmed(&over)).flatten())
+        over_gas.into_iter().fold(best, |best, over| {
+            let net = net_of(best.as_ref()).unwrap_or(f64::NEG_INFINITY);
+            better_of(best, (over.net > net).then(|| self.trimmed(&over, net)).flatten())
         })
     }
 
-    /// Returns the exact route of a route's flows with pools stopped earlier; `None` if it still uses too much gas. Exact
-    /// routes use a little more gas than planned: then less is planned.
-    fn trimmed(&self, over: &Candidate) -> Option<Candidate> {
-        let flows = self.flows_of(Some(over));
-        let order = plan::topological_order(self.prepared, self.request, &flows).ok()?;
-        let [most_gas_units, mut planned] = [in_floats(MAX_ROUTE_GAS_UNITS); 2];
+    /// Returns the exact route of a route's flows with pools stopped earlier; `None` if it still uses too much gas, or is worth
+    /// less than `net`. The pools left are balanced again, and stopped again if that takes too much gas, as long as it brings
+    /// something.
+    fn trimmed(&self, over: &Candidate, net: f64) -> Option<Candidate> {
+        let mut best = self.stopped(&self.flows_of(Some(over)), net)?;
+        for _ in 0..Tuning::TRIM_BALANCED {
+            let Some(balanced) = self.balanced(&self.flows_of(Some(&best)), over.net) else { break };
+            let Some(better) = self.stopped(&balanced, best.net).filter(|found| found.net > best.net) else { break };
+            best = better;
+        }
+        Some(best)
+    }
+
+    /// Returns the exact route of flows of which pools are stopped earlier, if it uses no more gas than a transaction may and
+    /// is worth more than `net`. Exact routes use a little more gas than planned: then less is planned.
+    fn stopped(&self, flows: &[Flow], net: f64) -> Option<Candidate> {
+        let order = plan::topological_order(self.prepared, self.request, flows).ok()?;
+        let [most_gas_units, mut planned] = [in_floats(self.problem.max_gas_units); 2];
         for _ in 0..Tuning::TRIM_RUNS {
-            let flows = trim::trimmed(&self.problem, &flows, &order, planned)?;
+            let limits = trim::Limits { gas_units: planned, net };
+            let flows = trim::trimmed(&self.problem, flows, &order, limits)?;
             let found = best_run(&self.problem, self.request, &flows, None)?;
             let gas_units = found.route.gas_units();
-            if gas_units <= MAX_ROUTE_GAS_UNITS {
+            if gas_units <= self.problem.max_gas_units {
                 return Some(found).filter(|found| found.route.steps.len() <= self.problem.max_steps);
             }
             planned *= Tuning::TRIM_FURTHER * most_gas_units / in_floats(gas_units);
@@ -136,10 +142,11 @@ impl Solver<'_> {
             found.is_within
         };
         let shares = Tuning::NEAR_GAS_SHARES;
+        let halvings = Tuning::NEAR_GAS_HALVINGS[usize::from(is_large(self.prepared))];
         let first = (0..shares.len()).find(|at| is_within(shares[*at], shares.get(at + 1).copied()));
         if let Some(at) = first.filter(|at| *at > 0) {
             let (mut low, mut high) = (shares[at - 1], shares[at]);
-            for left in (0..Tuning::NEAR_GAS_HALVINGS).rev() {
+            for left in (0..halvings).rev() {
                 let middle = (low * high).sqrt();
                 // Expects the lower half next, as it mostly is.
                 let likely = (left > 0).then(|| (low * middle).sqrt());
@@ -162,8 +169,8 @@ impl Solver<'_> {
 
 /// Returns the problem with gas so expensive that the most of it that a route may use costs a share of the trade. Bounds
 /// on it do not hold for the problem itself, and are not recorded.
-fn dearer<'p>(problem: &Problem<'p>, bound: f64, share: f64) -> Problem<'p> {
-    let dear = share * bound.max(0.0) / in_floats(MAX_ROUTE_GAS_UNITS);
+pub(crate) fn dearer<'p>(problem: &Problem<'p>, bound: f64, share: f64) -> Problem<'p> {
+    let dear = share * bound.max(0.0) / in_floats(problem.max_gas_units);
     Problem { gas_price: problem.gas_price.max(dear), recorder: None, ..problem.clone() }
 }
 
@@ -178,7 +185,6 @@ mod tests {
     use braid_primitives::U256;
 
     use super::*;
-    use crate::problem::Flow;
     use crate::testing::{prepared, request, token};
 
     #[test]

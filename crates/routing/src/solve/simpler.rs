@@ -1,7 +1,6 @@
 //! Simplifies routes: a step must bring more than a negligible gain.
 
 use super::Solver;
-use crate::MAX_ROUTE_GAS_UNITS;
 use crate::exact::candidate::{Candidate, best_run};
 use crate::prepare::index32;
 use crate::problem::Flow;
@@ -34,7 +33,7 @@ impl Solver<'_> {
             let simpler = is_allowed.then(|| best_run(&self.problem, self.request, &fewer, None)).flatten();
             let is_shorter = |simpler: &Candidate| simpler.route.steps.len() < found.route.steps.len();
             // Checks gas again: other pools take what the step took, and may cross more ticks for it.
-            let is_within_gas = |simpler: &Candidate| simpler.route.gas_units() <= MAX_ROUTE_GAS_UNITS;
+            let is_within_gas = |simpler: &Candidate| simpler.route.gas_units() <= self.problem.max_gas_units;
             let is_good = |simpler: &Candidate| simpler.net >= least && is_shorter(simpler) && is_within_gas(simpler);
             match simpler.filter(is_good) {
                 Some(simpler) => *best = Some(simpler),

@@ -6,9 +6,10 @@ use braid_market::Market;
 use braid_primitives::{Address, U256};
 use braid_protocols::uniswap_v3::{State, Tick, tick_math};
 use braid_protocols::{Pool, PoolState, Product};
-use braid_routing::{MAX_ROUTE_GAS_UNITS, Prepared, Request, solve};
+use braid_routing::{MAX_ROUTE_GAS_UNITS, Prepared, Request, many_chunks, solve};
 
-use crate::common::{Sketch, block, pool, request, token, tokens, wrapper};
+use crate::common::{Sketch, block, market, pool, request, token, tokens, worth, wrapper};
+use crate::simple_plans::{Random, shallow};
 
 const GWEI: u64 = 1_000_000_000;
 
@@ -62,4 +63,58 @@ fn a_pool_behind_another_is_stopped_too() {
     let (paid, gas_units) = sold(vec![pool(1, &deep), endless(7, (2, 0))], 40);
     assert!(paid > 970.0, "{paid} of 975 and 1");
     assert!(gas_units <= MAX_ROUTE_GAS_UNITS, "{gas_units}");
+}
+
+#[test]
+fn amounts_far_beyond_the_liquidity_pay_as_much_as_400_chunks() {
+    let mut compared = 0;
+    for seed in 0..60 {
+        let tokens = 4 + (seed as usize) % 5;
+        let prepared = Prepared::new(market(tokens, &shallow(seed, tokens)));
+        let mut random = Random(seed + 500);
+        for _ in 0..4 {
+            let [from, to] = [random.below(tokens), random.below(tokens)];
+            // Pools hold up to 1,000 ether of a token.
+            let amount = U256::from(1e21 * 10_f64.powf(3.0 * random.unit()));
+            let request = request(token(from), amount, token(to), GWEI);
+            let Some(other) = (from != to).then(|| many_chunks(&prepared, &request)).flatten() else { continue };
+            let route = solve(&prepared, &request).unwrap().route;
+            let (net, gross) = worth(&prepared, &request, &route);
+            let (chunks, _) = worth(&prepared, &request, &other);
+            assert!(chunks <= net + 0.01 * gross, "seed {seed}, {from} to {to}, {amount}: {chunks}, ours {net}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+#[test]
+fn what_passes_a_pool_that_is_too_small_takes_the_best_route_from_there() {
+    let mut compared = 0;
+    for seed in 0..40 {
+        // Token 1 is sold for token 2 only, in a pool of 10 ether.
+        let tokens = 7;
+        let narrow = Sketch { coins: (1, 2), depth: 10.0, tilt: 1.0, concentrated: false, fee: 500 };
+        let others = shallow(seed, tokens).into_iter().filter(|sketch| sketch.coins.0 != 1 && sketch.coins.1 != 1);
+        let prepared = Prepared::new(market(tokens, &std::iter::once(narrow).chain(others).collect::<Vec<_>>()));
+        let mut random = Random(seed + 700);
+        for to in [3, 4, 5] {
+            let amount = U256::from(1e21 * 10_f64.powf(3.0 * random.unit()));
+            let first = request(token(1), amount, token(2), GWEI);
+            let Ok(passed) = solve(&prepared, &first) else { continue };
+            let rest = Request { max_hops: 3, ..request(token(2), passed.route.amounts_out[0], token(to), GWEI) };
+            let whole = Request { max_hops: 4, ..request(token(1), amount, token(to), GWEI) };
+            let (Ok(rest_solved), Ok(solved)) = (solve(&prepared, &rest), solve(&prepared, &whole)) else { continue };
+            let (rest_net, gross) = worth(&prepared, &rest, &rest_solved.route);
+            let (net, _) = worth(&prepared, &whole, &solved.route);
+            let gas = passed.route.gas_units() as f64 * GWEI as f64;
+            assert!(
+                net >= rest_net - gas - 1e-3 * gross,
+                "seed {seed} to {to}: {net}, in two trades {}",
+                rest_net - gas
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared > 60, "{compared}");
 }

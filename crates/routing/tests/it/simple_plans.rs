@@ -12,15 +12,15 @@ const POOLS: usize = 3_400;
 const GWEI: u64 = 1_000_000_000;
 
 /// A random number generator with a seed (a linear congruential one).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    fn below(&mut self, most: usize) -> usize {
+    pub(crate) fn below(&mut self, most: usize) -> usize {
         (self.unit() * most as f64) as usize
     }
 }
@@ -77,7 +77,7 @@ fn no_simple_plan_pays_more_in_a_large_market() {
 }
 
 /// Returns a pool for every pair of tokens. Three in four are concentrated, and take little.
-fn shallow(seed: u64, tokens: usize) -> Vec<Sketch> {
+pub(crate) fn shallow(seed: u64, tokens: usize) -> Vec<Sketch> {
     let mut random = Random(seed);
     let pools = (0..tokens).flat_map(|a| (a + 1..tokens).map(move |b| (a, b)));
     let sketch = |coins| Sketch {

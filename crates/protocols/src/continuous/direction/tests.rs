@@ -52,18 +52,25 @@ proptest! {
     }
 
     #[test]
-    fn an_amount_short_of_the_last_gas_passes_less(d in arb_direction(), share in 0.0_f64..1.2) {
+    fn each_stop_before_gas_passes_less(d in arb_direction(), share in 0.0_f64..1.2) {
         let amount_in = d.capacity_in() * share;
         let passed = |amount_in: f64| d.quote(amount_in).1;
-        match d.before_last_gas(amount_in) {
-            None => prop_assert_eq!(passed(amount_in), passed(0.0), "no smaller amount passes less"),
-            Some(stop) => {
-                prop_assert!(stop <= amount_in * (1.0 + 1e-12));
-                prop_assert!(passed(stop * (1.0 - 1e-9)) < passed(amount_in));
-                let beyond = (stop * (1.0 + 1e-9)).min(amount_in);
-                prop_assert_eq!(passed(beyond.max(stop)), passed(amount_in), "all of the gas is that of the last stretches passed");
-            }
+        let mut from = amount_in;
+        for stop in d.stops_before_gas(amount_in) {
+            prop_assert!(stop <= from * (1.0 + 1e-12));
+            prop_assert!(passed(stop * (1.0 - 1e-9)) < passed(from));
+            let beyond = (stop * (1.0 + 1e-9)).min(from);
+            prop_assert_eq!(passed(beyond.max(stop)), passed(from), "all of the gas is that of the last stretches passed");
+            from = stop * (1.0 - 1e-9);
         }
+        prop_assert_eq!(passed(from), passed(0.0), "no smaller amount passes less");
+    }
+
+    #[test]
+    fn an_amount_ends_at_the_last_knot_that_it_reaches(d in arb_chain(2..60), share in 0.0_f64..1.2) {
+        let net = d.capacity_in() * share * d.gamma;
+        let expected = d.knots.iter().rposition(|knot| knot.taken <= net).unwrap_or(0);
+        prop_assert_eq!(d.knot_at(net), expected);
     }
 
     #[test]
