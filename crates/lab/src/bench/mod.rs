@@ -170,6 +170,7 @@ fn measure(
         gas_price_wei: gas_price_wei(args.gas_gwei, file_gas_wei),
         same_gas_price: args.gas_gwei.is_some(),
         baselines: !args.no_baselines,
+        many_chunks: !args.no_baselines && args.kind == requests::Kind::Drains,
         witness: args.witness.is_some(),
     };
     let rows: Vec<Row> = asked.iter().map(|one| run::run(&prepared, one, settings)).collect();

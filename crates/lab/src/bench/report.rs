@@ -102,7 +102,7 @@ pub(crate) fn table(
             ))?;
         }
     }
-    Ok(())
+    line("– 400 chunks", solved.iter().filter_map(|(_, a)| a.many_chunks_loss_bps).collect())
 }
 
 /// Counts the answers without a certificate, by reason.

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use braid_primitives::U256;
-use braid_routing::{PoolFilter, Prepared, Request, Route, SimplePlan, SolveError, Uncertified, explain, solve};
+use braid_routing::{
+    PoolFilter, Prepared, Request, Route, SimplePlan, SolveError, Uncertified, explain, many_chunks, solve,
+};
 
 use super::clock::thread_time;
 use super::requests::Asked;
@@ -27,6 +29,8 @@ pub(crate) struct Settings {
     /// True if this gas price also replaces those that requests state.
     pub(crate) same_gas_price: bool,
     pub(crate) baselines: bool,
+    /// True to run a split by 400 chunks too.
+    pub(crate) many_chunks: bool,
     /// True to record each certificate's dual prices.
     pub(crate) witness: bool,
 }
@@ -59,6 +63,8 @@ pub(crate) struct Answer {
     pub(crate) uncertified: Option<Uncertified>,
     /// Value by which each baseline is worth less, in basis points of the gross value; empty if none ran.
     pub(crate) losses_bps: Vec<Option<f64>>,
+    /// The same for a split by 400 chunks.
+    pub(crate) many_chunks_loss_bps: Option<f64>,
     /// The input of `scripts/bound.py`, if it was requested and there is a certificate.
     pub(crate) witness: Option<serde_json::Value>,
 }
@@ -100,10 +106,7 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
             |route: &Route| Some(gross_value_wei(route)? - route.gas_units() as f64 * gas_price_wei as f64);
         let (gross, net) = (gross_value_wei(&solution.route), net_value_wei(&solution.route));
         let baselines: &[(&str, SimplePlan)] = if settings.baselines { &BASELINES } else { &[] };
-        let loss = |(_, baseline): &(&str, SimplePlan)| {
-            let other = net_value_wei(&baseline.route(prepared, &request)?)?;
-            Some((net? - other) / gross? * 1e4)
-        };
+        let loss = |other: Option<Route>| Some((net? - net_value_wei(&other?)?) / gross? * 1e4);
         Answer {
             amounts_out: solution.route.amounts_out.clone(),
             gas_units: solution.route.gas_units(),
@@ -114,7 +117,8 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
             upper_bound_value_wei: solution.certificate.as_ref().ok().map(|c| c.upper_bound_value_wei),
             uncertified: solution.certificate.as_ref().err().copied(),
             gap_bps: solution.certificate.as_ref().ok().map(|c| c.gap_bps),
-            losses_bps: baselines.iter().map(loss).collect(),
+            losses_bps: baselines.iter().map(|(_, plan)| loss(plan.route(prepared, &request))).collect(),
+            many_chunks_loss_bps: settings.many_chunks.then(|| loss(many_chunks(prepared, &request))).flatten(),
             witness: solution.certificate.as_ref().ok().zip(duals.as_ref()).and_then(|(certificate, duals)| {
                 witness::line(prepared.market(), asked, gas_price_wei, certificate, duals)
             }),

@@ -28,9 +28,9 @@ const COUNTED_BPS: f64 = 0.01;
 #[command(after_help = "\
 Without --market: the recorded markets where they are, and a generated one of 2,000 pools.
 
-A line for each market: how many requests have a route; time and gap of the certificate; the share of answers that have one; for how
+A line for each market, and one for drains of the first: how many requests have a route; time and gap of the certificate; the share of answers that have one; for how
 many a simpler router (single path, 5% grid, 20 and 100 chunks over shared pools) pays more by above 0.01 bps; for how many of these by more than
-the certificate says is possible.")]
+the certificate says is possible. Drains, amounts of up to a thousand times the liquidity, are also compared with 400 chunks.")]
 pub(crate) struct ZooArgs {
     /// Market file: one that Braid wrote, or a recorded one in JSON
     #[arg(long, value_name = "FILE")]
@@ -123,7 +123,9 @@ impl ZooArgs {
             "simpler pays",
             "beyond"
         ))?;
-        self.line("undisturbed", market, asked)?;
+        self.line("undisturbed", market, asked, false)?;
+        let drains = requests::generated(market, self.count, self.seed, requests::Kind::Drains);
+        self.line("drains", market, &drains, true)?;
         let kinds = if self.kind.is_empty() { Kind::ALL.to_vec() } else { self.kind.clone() };
         for kind in kinds {
             if kind == Kind::Stale && other.is_none() {
@@ -131,13 +133,13 @@ impl ZooArgs {
                 continue;
             }
             let market = Arc::new(disturbed(market, kind, self.seed, other.as_ref())?);
-            self.line(kind.title(), &market, asked)?;
+            self.line(kind.title(), &market, asked, false)?;
         }
         Ok(())
     }
 
     /// Solves all requests on a market and prints its line.
-    fn line(&self, name: &str, market: &Arc<Market>, asked: &[Asked]) -> Result<()> {
+    fn line(&self, name: &str, market: &Arc<Market>, asked: &[Asked], many_chunks: bool) -> Result<()> {
         let prepared = Prepared::new(Arc::clone(market));
         let settings = Settings {
             max_hops: 4,
@@ -145,6 +147,7 @@ impl ZooArgs {
             gas_price_wei: gas_price_wei(self.gas_gwei, Some(market.block().base_fee_per_gas_wei)),
             same_gas_price: self.gas_gwei.is_some(),
             baselines: true,
+            many_chunks,
             witness: false,
         };
         let rows: Vec<Row> = asked.iter().map(|one| run::run(&prepared, one, settings)).collect();
@@ -165,6 +168,8 @@ struct Line<'a> {
     /// their certificate's gap.
     below: usize,
     beyond: usize,
+    /// The losses of a split by 400 chunks, if it ran.
+    many_chunks_losses_bps: Vec<f64>,
     /// Reasons for requests without an answer, with their counts.
     errors: Vec<(String, usize)>,
 }
@@ -178,6 +183,10 @@ impl<'a> Line<'a> {
             gaps_bps: Vec::new(),
             below: 0,
             beyond: 0,
+            many_chunks_losses_bps: rows
+                .iter()
+                .filter_map(|row| row.outcome.as_ref().ok()?.many_chunks_loss_bps)
+                .collect(),
             errors: report::errors(rows),
         };
         for (row, answer) in rows.iter().filter_map(|row| Some((row, row.outcome.as_ref().ok()?))) {
@@ -216,6 +225,13 @@ impl std::fmt::Display for Line<'_> {
             self.below,
             self.beyond
         )?;
+        if let Some(least) = self.many_chunks_losses_bps.iter().copied().min_by(f64::total_cmp) {
+            let more = self.many_chunks_losses_bps.iter().filter(|loss| **loss < -COUNTED_BPS).count();
+            write!(f, "\n{:<14}400 chunks pay more: {more} of {}", "", self.many_chunks_losses_bps.len())?;
+            if more > 0 {
+                write!(f, " (by up to {:.2} bps)", -least)?;
+            }
+        }
         self.errors.iter().try_for_each(|(error, count)| write!(f, "\n{:<14}without a route: {count} ({error})", ""))
     }
 }
