@@ -5,6 +5,7 @@ use braid_primitives::U256;
 use super::bound::{InputBound, input_bound};
 use super::fixed_plan::FixedPlan;
 use super::wanted::Purchase;
+use crate::solve::solve_quickly;
 use crate::tuning::Tuning;
 use crate::{Prepared, Request, Route, Solution, SolveError, Uncertified, Witness, explain, solve};
 
@@ -67,9 +68,13 @@ pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, Solve
         solves += 1;
         let sold = next;
         let request = purchase.sale_of(sold);
-        // Asks for prices for a bound from the second solve on: the first plan is nearly always planned again.
+        // Asks for prices for a bound from the second solve on: the first plan is nearly always planned again. Takes less time
+        // for further amounts while none is enough: mostly the market does not pay the amount then.
         let solved = match solves {
             1 => solve(prepared, &request).map(|solution| (solution, None)),
+            3..Tuning::PURCHASE_SOLVES if best.is_none() => {
+                solve_quickly(prepared, &request).map(|solution| (solution, None))
+            }
             _ => explain(prepared, &request),
         };
         let (solution, witness) = match solved {

@@ -48,7 +48,22 @@ use crate::{Certificate, Excluded, Prepared, Request, Solution, SolveError, Unce
 /// [`SolveError`] if there is no route, one of several outputs has no reference price, the market cannot take the
 /// amounts, or an output would round to zero.
 pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveError> {
-    recorded(prepared, request, None)
+    recorded(prepared, request, None, Effort::Full)
+}
+
+/// Solves as [`solve`] does, but less thoroughly where the amount is beyond the market's liquidity.
+///
+/// # Errors
+/// As [`solve`].
+pub(crate) fn solve_quickly(prepared: &Prepared, request: &Request) -> Result<Solution, SolveError> {
+    recorded(prepared, request, None, Effort::Quick)
+}
+
+/// Whether the searches beyond the market's liquidity are tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Effort {
+    Quick,
+    Full,
 }
 
 /// Solves as [`solve`] does, and returns what a third party needs to recompute the bound; the route and the certificate
@@ -62,14 +77,19 @@ pub fn solve(prepared: &Prepared, request: &Request) -> Result<Solution, SolveEr
 /// As [`solve`].
 pub fn explain(prepared: &Prepared, request: &Request) -> Result<(Solution, Option<Witness>), SolveError> {
     let recorder = Recorder::default();
-    let solution = recorded(prepared, request, Some(&recorder))?;
+    let solution = recorded(prepared, request, Some(&recorder), Effort::Full)?;
     let certificate = solution.certificate.as_ref().ok();
     let witness = recorder.replace(None).filter(|witness| certificate.is_some_and(|c| witness.says_something(c)));
     Ok((solution, witness))
 }
 
 /// Solves a request, and records the prices of bounds if a recorder is given.
-fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>) -> Result<Solution, SolveError> {
+fn recorded(
+    prepared: &Prepared,
+    request: &Request,
+    recorder: Option<&Recorder>,
+    effort: Effort,
+) -> Result<Solution, SolveError> {
     let _busy = Busy::this_thread();
     let mut problem = Problem { recorder, ..Problem::new(prepared, request)? };
     if problem.is_pair() && problem.source == problem.target {
@@ -79,7 +99,7 @@ fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>)
     problem.active =
         ActiveTokens::new(prepared, &problem.terms.ends(), problem.hops, problem.token_count).map(Arc::new);
     if problem.active.is_some() {
-        if let Ok(solution) = Solver::new(prepared, request, problem.clone()).solve() {
+        if let Ok(solution) = Solver::new(prepared, request, problem.clone()).solve(effort) {
             return Ok(solution);
         }
         problem.active = None;
@@ -87,7 +107,7 @@ fn recorded(prepared: &Prepared, request: &Request, recorder: Option<&Recorder>)
             recorder.replace(None);
         }
     }
-    Solver::new(prepared, request, problem).solve()
+    Solver::new(prepared, request, problem).solve(effort)
 }
 
 /// Answers a request for ether to wrapped ether or back, where there is nothing to choose.
@@ -175,9 +195,11 @@ impl<'a> Solver<'a> {
     }
 
     /// Runs all stages.
-    fn solve(mut self) -> Result<Solution, SolveError> {
+    fn solve(mut self, effort: Effort) -> Result<Solution, SolveError> {
         let (bound, mut best) = self.searched_best()?;
-        self.offer_thin(bound, &mut best);
+        if effort == Effort::Full {
+            self.offer_thin(bound, &mut best);
+        }
         self.simplify_all(bound, &mut best);
         let Some(found) = best else { return Err(self.why_nothing()) };
         let certificate = self.certificate(bound, &found);
