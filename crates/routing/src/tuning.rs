@@ -499,7 +499,7 @@ impl Tuning {
     /// Gaps above which a pair's amount may be beyond the market's liquidity, and other searches are tried; the second in a
     /// large market, where they take longer, and the third in the largest. Results for these and for the next constants are in
     /// `docs/internals/bench.md`, beyond the liquidity.
-    pub(crate) const THIN_GAPS: [f64; 3] = [3e-4, 5e-3, Self::LOST_GAP];
+    pub(crate) const THIN_GAPS: [f64; 3] = [1e-3, 5e-3, Self::LOST_GAP];
     /// Equal parts of a split by chunks there, and the assumed costs of the most gas that a route may use, as shares of the
     /// trade. With 100 parts, nine of 264 drains paid less, by up to 252 basis points, and two more; with 5 costs, 12 of 659
     /// paid less, by up to 213, and none more.

@@ -422,15 +422,19 @@ impl Direction {
     #[inline]
     fn knot_at(&self, net: f64) -> usize {
         let end = self.knots.len() - 1;
+        let few = end.min(FEW_KNOTS);
         let mut k = 0;
-        while k < end && self.knots[k + 1].taken <= net {
+        while k < few && self.knots[k + 1].taken <= net {
             k += 1;
-            // Most amounts end within the first ranges; searches the others by halves.
-            if k == FEW_KNOTS {
-                return k + self.knots[k + 1..].partition_point(|knot| knot.taken <= net);
-            }
         }
-        k
+        if k < few || few == end { k } else { self.knot_beyond_few(net) }
+    }
+
+    /// Returns the same for an amount that passes the first ranges, where few amounts end: searches the others by halves.
+    #[cold]
+    #[inline(never)]
+    fn knot_beyond_few(&self, net: f64) -> usize {
+        FEW_KNOTS + self.knots[FEW_KNOTS + 1..].partition_point(|knot| knot.taken <= net)
     }
 
     #[inline]
