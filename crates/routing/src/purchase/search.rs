@@ -70,11 +70,10 @@ pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, Solve
         let request = purchase.sale_of(sold);
         // Asks for prices for a bound from the second solve on: the first plan is nearly always planned again. Takes less time
         // for further amounts while none is enough: mostly the market does not pay the amount then.
+        let is_quick = best.is_none() && (3..Tuning::PURCHASE_SOLVES).contains(&solves);
         let solved = match solves {
+            _ if is_quick => solve_quickly(prepared, &request).map(|solution| (solution, None)),
             1 => solve(prepared, &request).map(|solution| (solution, None)),
-            3..Tuning::PURCHASE_SOLVES if best.is_none() => {
-                solve_quickly(prepared, &request).map(|solution| (solution, None))
-            }
             _ => explain(prepared, &request),
         };
         let (solution, witness) = match solved {
@@ -107,7 +106,8 @@ pub fn buy(prepared: &Prepared, purchase: &Purchase<'_>) -> Result<Bought, Solve
                     best = Some((amount_in, route, cost));
                 }
                 let is_settled = amount_in.abs_diff(sold) <= sold / U256::from(Tuning::PURCHASE_SETTLED_PART);
-                if solves > 1 && (is_settled || !is_better) {
+                // Plans again after a solve without prices.
+                if solves > 1 && !is_quick && (is_settled || !is_better) {
                     break;
                 }
                 next = amount_in;
