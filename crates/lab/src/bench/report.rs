@@ -102,7 +102,13 @@ pub(crate) fn table(
             ))?;
         }
     }
-    line("– 400 chunks", solved.iter().filter_map(|(_, a)| a.many_chunks_loss_bps).collect())
+    let losses: Vec<f64> = solved.iter().filter_map(|(_, a)| a.many_chunks_loss_bps).collect();
+    if !losses.is_empty() {
+        let better = losses.iter().filter(|loss| **loss < -1e-6).count();
+        line("– 400 chunks", losses)?;
+        out::line(format_args!("    better than ours: {better}"))?;
+    }
+    Ok(())
 }
 
 /// Counts the answers without a certificate, by reason.

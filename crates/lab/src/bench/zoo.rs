@@ -28,9 +28,10 @@ const COUNTED_BPS: f64 = 0.01;
 #[command(after_help = "\
 Without --market: the recorded markets where they are, and a generated one of 2,000 pools.
 
-A line for each market, and one for drains of the first: how many requests have a route; time and gap of the certificate; the share of answers that have one; for how
-many a simpler router (single path, 5% grid, 20 and 100 chunks over shared pools) pays more by above 0.01 bps; for how many of these by more than
-the certificate says is possible. Drains, amounts of up to a thousand times the liquidity, are also compared with 400 chunks.")]
+A line for each market, and one for drains of the undisturbed one: how many requests have a route; time and gap of the certificate; the share
+of answers that have one; for how many a simpler router (single path, 5% grid, 20 and 100 chunks over shared pools) pays more by above 0.01
+bps; for how many of these by more than the certificate says is possible. Drains, amounts of up to a thousand times the liquidity, are also
+compared with 400 chunks.")]
 pub(crate) struct ZooArgs {
     /// Market file: one that Braid wrote, or a recorded one in JSON
     #[arg(long, value_name = "FILE")]

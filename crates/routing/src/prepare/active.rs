@@ -9,6 +9,11 @@ pub(crate) fn is_large(prepared: &Prepared) -> bool {
     prepared.pair_count() > Tuning::LARGE_MARKET_PAIRS
 }
 
+/// Returns whether it is so large that what takes longest is not tried, or among few tokens only.
+pub(crate) fn is_largest(prepared: &Prepared) -> bool {
+    prepared.pair_count() > Tuning::WHOLE_PLANS_MOST_PAIRS
+}
+
 /// The core of a market, the ends of a request, and the tokens between these and the core; or a few tokens alone.
 #[derive(Clone, Debug)]
 pub(crate) struct ActiveTokens {

@@ -156,6 +156,14 @@ impl<'a> Problem<'a> {
         })
     }
 
+    /// Returns the problem with gas so expensive that the most of it that a route may use costs a share of a trade's value.
+    /// Bounds on it do not hold for the problem itself, and are not recorded.
+    pub(crate) fn at_dearer_gas(&self, value: f64, share: f64) -> Self {
+        #[allow(clippy::cast_precision_loss, reason = "gas is far below 2⁵³")]
+        let dear = share * value.max(0.0) / self.max_gas_units as f64;
+        Self { gas_price: self.gas_price.max(dear), recorder: None, ..self.clone() }
+    }
+
     /// Returns whether the market is large, and a trade of this value worth no more than the gas of a few swaps: its bound
     /// is not worth as much time as that of others.
     pub(crate) fn is_small(&self, value: f64) -> bool {

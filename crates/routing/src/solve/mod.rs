@@ -14,7 +14,7 @@ mod layered;
 mod offer;
 mod pairs;
 mod parts;
-pub(crate) mod save_gas;
+mod save_gas;
 mod simple_plans;
 mod simpler;
 mod split;

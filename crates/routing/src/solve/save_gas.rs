@@ -46,7 +46,7 @@ impl Solver<'_> {
         }
         let mut far = best;
         for share in Tuning::DEARER_GAS_SHARES {
-            let dear = dearer(&self.problem, bound, share);
+            let dear = self.problem.at_dearer_gas(bound, share);
             let is_within = self.stays_within(|| {
                 self.offer_paths(&dear, &mut far);
                 self.split(&dear, &mut far);
@@ -112,7 +112,7 @@ impl Solver<'_> {
     /// result is dropped if another search is next.
     fn save_near_gas(&self, bound: f64, mut best: Option<Candidate>) -> Option<Candidate> {
         let search = |solver: &Self, share: f64, mut best: Option<Candidate>| {
-            let near = Problem { gas_spread: GasSpread::Near, ..dearer(&solver.problem, bound, share) };
+            let near = Problem { gas_spread: GasSpread::Near, ..solver.problem.at_dearer_gas(bound, share) };
             let is_within = solver.stays_within(|| {
                 solver.offer_among(&near, bound, &mut best);
             });
@@ -165,13 +165,6 @@ impl Solver<'_> {
         search();
         self.fitted_gas.get() && !self.exceeded_gas.get()
     }
-}
-
-/// Returns the problem with gas so expensive that the most of it that a route may use costs a share of the trade. Bounds
-/// on it do not hold for the problem itself, and are not recorded.
-pub(crate) fn dearer<'p>(problem: &Problem<'p>, bound: f64, share: f64) -> Problem<'p> {
-    let dear = share * bound.max(0.0) / in_floats(problem.max_gas_units);
-    Problem { gas_price: problem.gas_price.max(dear), recorder: None, ..problem.clone() }
 }
 
 /// Converts an amount of gas.

@@ -6,7 +6,7 @@ use super::{Solver, Tightest, exceeds, net_of};
 use crate::bound::useful::{Shortfall, useful_arrows};
 use crate::candidates::simple::SimplePlan;
 use crate::exact::candidate::Candidate;
-use crate::prepare::active::{ActiveTokens, is_large};
+use crate::prepare::active::{ActiveTokens, is_large, is_largest};
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::tuning::Tuning;
@@ -24,8 +24,7 @@ impl<'a> Solver<'a> {
             }
             return;
         }
-        let is_largest = self.prepared.pair_count() > Tuning::WHOLE_PLANS_MOST_PAIRS;
-        if is_above(best, if is_largest { Tuning::LOST_GAP } else { Tuning::WHOLE_PLANS_GAP }) {
+        if is_above(best, if is_largest(self.prepared) { Tuning::LOST_GAP } else { Tuning::WHOLE_PLANS_GAP }) {
             self.offer_simple(bound, share, best);
         }
         let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
@@ -40,7 +39,7 @@ impl<'a> Solver<'a> {
     /// Tries simple plans of a pair, as long as the bound is above the route by more than a share. Searches for them pass
     /// through all tokens, except in the largest markets.
     fn offer_simple(&self, bound: f64, share: f64, best: &mut Option<Candidate>) {
-        let is_cut = self.problem.active.is_some() && self.prepared.pair_count() <= Tuning::WHOLE_PLANS_MOST_PAIRS;
+        let is_cut = self.problem.active.is_some() && !is_largest(self.prepared);
         let whole = is_cut.then(|| Problem { active: None, recorder: None, ..self.problem.clone() });
         let potentials = whole.as_ref().map(|whole| Potentials::new(whole, 1.0));
         let (problem, potentials) =

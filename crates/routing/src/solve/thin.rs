@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::save_gas::dearer;
 use super::{Solver, better_of, exceeds, net_of};
 use crate::Request;
 use crate::candidates::chunks::{Cut, chunked};
 use crate::exact::candidate::Candidate;
-use crate::prepare::active::{ActiveTokens, is_large};
+use crate::prepare::active::{ActiveTokens, is_large, is_largest};
 use crate::problem::potentials::Potentials;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
@@ -20,22 +19,16 @@ impl Solver<'_> {
         if !self.problem.is_pair() || best.is_none() || !is_worth_it {
             return;
         }
-        let is_largest = self.is_largest();
-        let [gap, gap_of_large, gap_of_largest] = Tuning::THIN_GAPS;
-        let gap = match is_large(self.prepared) {
-            false => gap,
-            true if is_largest => gap_of_largest,
-            true => gap_of_large,
-        };
+        let sizes = usize::from(is_large(self.prepared)) + usize::from(is_largest(self.prepared));
+        let gap = Tuning::THIN_GAPS[sizes];
         if !exceeds(bound, net_of(best.as_ref()), gap) {
             return;
         }
-        let is_slow = is_large(self.prepared)
-            && (is_largest || !exceeds(bound, net_of(best.as_ref()), Tuning::FEWER_STEPS_GAP_OF_LARGE));
         self.offer_chunks(bound, best);
         self.offer_parts_again(bound, gap, best);
         let before = net_of(best.as_ref());
-        if !is_slow {
+        let is_far = exceeds(bound, before, Tuning::FEWER_STEPS_GAP_OF_LARGE);
+        if !is_large(self.prepared) || (is_far && !is_largest(self.prepared)) {
             self.offer_fewer_steps(bound, best);
         }
         if net_of(best.as_ref()) > before {
@@ -49,12 +42,12 @@ impl Solver<'_> {
     pub(super) fn offer_chunks(&self, bound: f64, best: &mut Option<Candidate>) {
         let before = net_of(best.as_ref());
         let mut whole = Problem { recorder: None, ..self.problem.clone() };
-        if self.is_largest() {
+        if is_largest(self.prepared) {
             let Some((tokens, _)) = self.searched_prices() else { return };
             whole.active = Some(Arc::new(ActiveTokens::only(self.prepared, tokens, whole.token_count)));
         }
         for share in Tuning::CHUNKED_GAS_SHARES {
-            let problem = dearer(&whole, bound, share);
+            let problem = whole.at_dearer_gas(bound, share);
             let potentials = Potentials::new(&problem, 1.0);
             if potentials.worth[problem.source] <= 0.0 {
                 break;
@@ -68,10 +61,6 @@ impl Solver<'_> {
         if net_of(best.as_ref()) > before {
             self.offer_refined(best);
         }
-    }
-
-    fn is_largest(&self) -> bool {
-        self.prepared.pair_count() > Tuning::WHOLE_PLANS_MOST_PAIRS
     }
 
     /// Returns the best flow over the pools of another, for a trade of about `value`.
