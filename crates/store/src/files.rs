@@ -33,10 +33,14 @@ pub(crate) fn replace(path: &Path, text: &[u8], permissions: u32) -> Result<(), 
         file.write_all(text)?;
         file.sync_all()?;
         std::fs::rename(&next, path)?;
-        // Makes the new name survive a loss of power.
-        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+        sync_dir(path)
     };
     write().map_err(|source| StoreError::Unwritable { path: path.into(), source })
+}
+
+/// Makes a file's new name survive a loss of power.
+pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
+    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Reads a JSON file; the default if there is no file.

@@ -12,6 +12,7 @@ use redb::{
 };
 
 use super::change::Change;
+use super::create::{create, is_absent};
 use super::record::{self, JournalEntry, Layout, Position};
 use super::sum::Sum;
 use crate::StoreError;
@@ -63,8 +64,12 @@ pub(super) struct Disk {
 impl Disk {
     /// Opens or creates a database and verifies its pages, but not its records.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let create = || Database::builder().set_cache_size(PAGE_CACHE_BYTES).create(path);
-        let opened = catch_unwind(create).map_err(|_| StoreError::DamagedDatabase)?;
+        let open = || {
+            let mut builder = Database::builder();
+            builder.set_cache_size(PAGE_CACHE_BYTES);
+            if is_absent(path) { create(&builder, path) } else { builder.open(path) }
+        };
+        let opened = catch_unwind(open).map_err(|_| StoreError::DamagedDatabase)?;
         Self::with(verified(opened.map_err(|error| open_error(path, error))?)?)
     }
 

@@ -5,6 +5,7 @@
 //! from what was written is never used: it is renamed, reported, and replaced by a new one.
 
 mod change;
+mod create;
 mod damage;
 mod disk;
 mod load;

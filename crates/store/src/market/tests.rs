@@ -337,6 +337,29 @@ fn a_database_in_use_is_an_error_and_stays_as_it_is() {
     assert!(matches!(MarketStore::open(dir.path()), Err(StoreError::InUse { .. })));
 }
 
+/// A process that was killed, or a full disk, left a file with half a header, which the next start called damaged.
+#[test]
+fn a_creation_that_failed_is_no_damage() {
+    let Some(mount) = Mount::in_memory(4_096) else { return };
+    mount.fill(0);
+    assert!(MarketStore::open(mount.path()).is_err(), "there is no room for a header");
+    mount.empty();
+    assert!(matches!(MarketStore::open(mount.path()).unwrap().1, Found::Nothing));
+    write(mount.path(), &[first()]);
+    same(&reopen(mount.path()), &first().market);
+}
+
+#[test]
+fn what_is_left_of_a_creation_is_used_again() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("market.redb.next"), [0; 5_000]).unwrap();
+    std::fs::write(dir.path().join(MARKET_FILE), []).unwrap();
+    write(dir.path(), &[first()]);
+    same(&reopen(dir.path()), &first().market);
+    let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, [MARKET_FILE], "nothing else stays");
+}
+
 #[test]
 fn a_restart_on_a_full_disk_takes_up_what_is_there() {
     let Some(mount) = Mount::in_memory(4_096) else { return };
