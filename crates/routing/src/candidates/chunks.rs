@@ -4,7 +4,7 @@
 //! Never the optimum, but sound at any size: also beyond the market's liquidity, where a single path pays next to
 //! nothing.
 
-use crate::path::{Path, PathLimits, best_paths, repriced};
+use crate::path::{PathLimits, best_paths, repriced};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -30,6 +30,7 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
         support: Support::default(),
         added: 0,
         paths: Vec::new(),
+        refused: Vec::new(),
         unknown_net: f64::INFINITY,
         last_net: f64::INFINITY,
     };
@@ -40,6 +41,25 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
         }
     }
     split.support.flows().to_vec()
+}
+
+/// A path that the next part may take.
+struct Known {
+    flows: Vec<Flow>,
+    /// Value of a part on it, net of gas; `None` if a pool on it takes no more.
+    net: Option<f64>,
+    /// Whether a part was sent through a pool on it since.
+    is_stale: bool,
+}
+
+/// The path that pays most for a part.
+struct Best {
+    /// Its position among the known paths.
+    at: usize,
+    /// Value of the part, net of gas.
+    net: f64,
+    /// The support with the part.
+    support: Support,
 }
 
 /// The parts sent so far, and the paths that the next one may take.
@@ -54,7 +74,9 @@ struct Split<'a, 'p> {
     support: Support,
     /// Number of paths that added a pool.
     added: usize,
-    paths: Vec<Vec<Flow>>,
+    paths: Vec<Known>,
+    /// Paths that the limits forbid, and go on to forbid: pools in use stay in use.
+    refused: Vec<Vec<Flow>>,
     /// Upper limit of the value, net of gas, of a part on a path not among `paths`; infinite if a search is due.
     unknown_net: f64,
     /// Value of the last part, net of gas; infinite before the first.
@@ -66,41 +88,51 @@ impl Split<'_, '_> {
     fn add_part(&mut self) -> Option<()> {
         let part = self.problem.amount / f64::from(self.cut.chunks);
         let mut best = self.best(part);
-        if best.as_ref().is_none_or(|(net, _)| *net < self.unknown_net) {
+        if best.as_ref().is_none_or(|best| best.net < self.unknown_net) {
             self.search(part, self.soon(best.as_ref()));
             best = self.best(part);
             // Paths that pay more but that the limits forbid are no reason to search again for the next part.
             self.unknown_net = self.unknown_net.min(self.soon(best.as_ref()));
         }
-        let (net, support) = best?;
+        let Best { at, net, support } = best?;
         self.last_net = net;
         if support.len() > self.support.len() {
             self.added += 1;
             self.unknown_net = f64::INFINITY;
         }
         self.support = support;
+        let taken: Vec<u32> = self.paths[at].flows.iter().map(|flow| flow.pair).collect();
+        for path in &mut self.paths {
+            path.is_stale |= path.flows.iter().any(|flow| taken.contains(&flow.pair));
+        }
         Some(())
     }
 
     /// Returns what the best path will pay for a part a few parts later, if it goes on falling as it did.
-    fn soon(&self, best: Option<&(f64, Support)>) -> f64 {
-        best.map_or(f64::NEG_INFINITY, |(net, _)| {
+    fn soon(&self, best: Option<&Best>) -> f64 {
+        best.map_or(f64::NEG_INFINITY, |Best { net, .. }| {
             net - Tuning::CHUNK_FALLS * (self.last_net - net).max(Tuning::CHUNK_LEAST_FALL * net.abs())
         })
     }
 
-    /// Returns what the best known path pays for a part, of those that the limits allow, and the support with it.
-    fn best(&self, part: f64) -> Option<(f64, Support)> {
-        self.priced(part).iter().find_map(|path| Some((path.net, self.with(path)?)))
-    }
-
-    /// Returns the known paths with what they pay for a part, best first.
-    fn priced(&self, part: f64) -> Vec<Path> {
-        let paths = self.paths.iter();
-        let mut priced: Vec<Path> =
-            paths.filter_map(|path| repriced(self.problem, &self.support, path, part)).collect();
-        priced.sort_by(|a, b| b.net.total_cmp(&a.net));
-        priced
+    /// Returns the known path that pays most for a part, of those that the limits allow.
+    fn best(&mut self, part: f64) -> Option<Best> {
+        for path in self.paths.iter_mut().filter(|path| path.is_stale) {
+            let priced = repriced(self.problem, &self.support, &path.flows, part);
+            path.net = priced.as_ref().map(|priced| priced.net);
+            path.flows = priced.map_or_else(|| std::mem::take(&mut path.flows), |priced| priced.flows);
+            path.is_stale = false;
+        }
+        loop {
+            let priced = self.paths.iter().enumerate().filter_map(|(at, path)| Some((at, path.net?)));
+            // Takes the first of equals.
+            let (at, net) = priced.rev().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+            if let Some(support) = self.with(&self.paths[at].flows) {
+                return Some(Best { at, net, support });
+            }
+            let path = self.paths.remove(at);
+            self.refused.push(path.flows);
+        }
     }
 
     /// Adds the paths that pay most for a part now, of those that pay more than `floor`. If no more paths may add
@@ -114,19 +146,20 @@ impl Split<'_, '_> {
         let paths = best_paths(self.problem, self.potentials, part, &self.support, limits);
         let is_cut = paths.len() == Tuning::CHUNK_PATHS;
         self.unknown_net = paths.last().filter(|_| is_cut).map_or(floor, |path| path.net);
-        let is_used = |path: &Vec<Flow>| path.iter().all(|flow| self.support.amount_in(flow.pair).is_some());
+        let is_used = |path: &Known| path.flows.iter().all(|flow| self.support.amount_in(flow.pair).is_some());
         self.paths.retain(is_used);
         for path in paths {
-            let pairs = || path.flows.iter().map(|flow| flow.pair);
-            if !self.paths.iter().any(|path| path.iter().map(|flow| flow.pair).eq(pairs())) {
-                self.paths.push(path.flows);
+            let is_same =
+                |known: &Vec<Flow>| known.iter().map(|flow| flow.pair).eq(path.flows.iter().map(|flow| flow.pair));
+            if !self.paths.iter().any(|known| is_same(&known.flows)) && !self.refused.iter().any(is_same) {
+                self.paths.push(Known { net: Some(path.net), flows: path.flows, is_stale: true });
             }
         }
     }
 
     /// Returns the support with a path added, if the limits of the cut allow it.
-    fn with(&self, path: &Path) -> Option<Support> {
-        let support = self.support.with(&path.flows, self.problem.hops)?;
+    fn with(&self, path: &[Flow]) -> Option<Support> {
+        let support = self.support.with(path, self.problem.hops)?;
         let added = self.added + usize::from(support.len() > self.support.len());
         let fits = self.problem.fits(support.flows(), self.problem.max_steps);
         (fits && added <= self.cut.paths).then_some(support)
