@@ -28,7 +28,7 @@ pub const SLOT_SECONDS: u64 = 12;
 /// Block environment that a contract sees when a trade runs.
 ///
 /// Amounts are exact for these two values; interest, ramps and oracles depend on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ExecutionBlock {
     /// `block.number`.
     pub number: u64,

@@ -7,6 +7,7 @@ use arc_swap::ArcSwapOption;
 use braid_audit::Doubtful;
 use braid_ethereum::{Head, Phase, SyncStatus};
 use braid_routing::Prepared;
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::watch;
 
@@ -14,6 +15,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::directory::Directory;
 use crate::measures::seconds;
 use crate::problem::{Code, Problem};
+use crate::solutions::Solutions;
 
 /// A block's market with everything that its requests share. A request uses one from start to end.
 #[derive(Debug)]
@@ -24,14 +26,16 @@ pub struct Published {
     pub prepared: Prepared,
     /// Its pools that no quote uses until the EVM confirms them.
     pub doubtful: Doubtful,
+    /// Solutions of the requests that were solved on it.
+    pub(crate) solutions: Solutions,
     directory: OnceLock<Directory>,
 }
 
 impl Published {
-    /// Returns a prepared market.
-    pub fn new(head: Arc<Head>, prepared: Prepared) -> Self {
+    /// Returns a prepared market. `reused` counts requests whose solution was known.
+    pub(crate) fn new(head: Arc<Head>, prepared: Prepared, reused: Counter) -> Self {
         let doubtful = Doubtful::of(&prepared);
-        Self { head, prepared, doubtful, directory: OnceLock::new() }
+        Self { head, prepared, doubtful, solutions: Solutions::counted(reused), directory: OnceLock::new() }
     }
 
     /// Returns the directory of the market's tokens, built at the first call.
@@ -47,12 +51,14 @@ pub struct MarketFeed {
     status: watch::Receiver<SyncStatus>,
     /// Time from the signal of a block to its market being ready for quotes.
     pub ready_seconds: Histogram,
+    /// Requests whose solution was known, since another one had asked for it on the same market.
+    pub reused_solutions: Counter,
 }
 
 impl MarketFeed {
     /// Returns a feed without a market, with a follower's status.
     pub fn new(status: watch::Receiver<SyncStatus>) -> Self {
-        Self { current: ArcSwapOption::empty(), status, ready_seconds: seconds() }
+        Self { current: ArcSwapOption::empty(), status, ready_seconds: seconds(), reused_solutions: Counter::default() }
     }
 
     /// Prepares a market and replaces the one before. Takes milliseconds: call it on a thread for blocking work.
@@ -64,7 +70,8 @@ impl MarketFeed {
             Some(before) => before.prepared.next(market),
             None => Prepared::new(market),
         };
-        self.current.store(Some(Arc::new(Published::new(head, prepared))));
+        let published = Published::new(head, prepared, self.reused_solutions.clone());
+        self.current.store(Some(Arc::new(published)));
         if !is_same_block {
             self.ready_seconds.observe(received_at.elapsed().as_secs_f64());
         }

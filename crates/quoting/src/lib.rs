@@ -41,6 +41,7 @@ mod shared_reads;
 mod shown;
 mod signature;
 mod simulation;
+mod solutions;
 mod solve;
 pub mod stored;
 #[cfg(test)]

@@ -66,7 +66,7 @@ impl Default for Measures {
 impl Measures {
     /// Registers the metrics.
     pub fn register(&self, registry: &mut Registry) {
-        let solve = "Time of a solve, without the wait for a thread, in seconds";
+        let solve = "Time of a solve, or to find its known solution, without the wait for a thread, in seconds";
         registry.register("solve_seconds", solve, self.solve_seconds.clone());
         let gap = "How much better a route could be at most by its certificate, in basis points";
         registry.register("certificate_gap_bps", gap, self.gap_bps.clone());

@@ -2,9 +2,10 @@
 
 use braid_execution::{encode_program, minimum_amount};
 use braid_primitives::U256;
-use braid_routing::{Route, Solution, SolveError, Uncertified, explain, solve};
+use braid_routing::{Route, Solution, SolveError, Uncertified, explain};
 
 use crate::draft::Found;
+use crate::feed::Published;
 use crate::request::QuoteRequest;
 use crate::search::{NoQuote, Search};
 
@@ -13,12 +14,12 @@ use crate::search::{NoQuote, Search};
 /// # Errors
 /// [`NoQuote`] if there is none.
 pub(crate) fn sell(mut search: Search<'_>) -> Result<Found, NoQuote> {
-    let prepared = &search.published.prepared;
+    let Published { prepared, solutions, .. } = search.published;
     set_amounts(&mut search);
     let (solution, witness) = if search.request.explain {
         explain(prepared, &search.trade)?
     } else {
-        (solve(prepared, &search.trade)?, None)
+        (solutions.solve(prepared, &search.trade)?, None)
     };
     Ok(Found { witness, ..found(search, solution)? })
 }

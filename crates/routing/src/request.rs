@@ -9,7 +9,7 @@ pub const MAX_ROUTE_GAS_UNITS: u64 = 6_000_000;
 
 /// A swap to route: exact inputs, and outputs by share of value. Already validated: tokens exist and are distinct,
 /// amounts are above zero, ratios sum to 10,000.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// Tokens to sell, with amounts in atomic units.
     pub inputs: Vec<(TokenId, U256)>,
@@ -28,7 +28,7 @@ pub struct Request {
 }
 
 /// The pools that a route may use.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PoolFilter {
     excluded_products: u64,
     /// A bit for each pool up to the last excluded one: a service that has checked few tokens excludes most of a

@@ -7,6 +7,7 @@ use braid_ethereum::{FeeData, Head};
 use braid_execution::TokenAmount;
 use braid_market::Market;
 use braid_routing::{PoolFilter, Prepared};
+use prometheus_client::metrics::counter::Counter;
 use serde_json::{Value, to_value};
 
 use super::document::Receipt;
@@ -93,7 +94,7 @@ fn input(receipt: &Receipt, market: Market) -> Result<(SolveInput, ServiceExclus
     };
     let market = Arc::new(market);
     let head = Head { market: Arc::clone(&market), fees, received_at: Instant::now() };
-    let published = Arc::new(Published::new(Arc::new(head), Prepared::new(market)));
+    let published = Arc::new(Published::new(Arc::new(head), Prepared::new(market), Counter::default()));
     Ok((SolveInput { published, request, tokens, id, created_at_ms }, exclusions))
 }
 

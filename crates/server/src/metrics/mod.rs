@@ -72,6 +72,8 @@ impl Metrics {
         measures.register(&mut registry);
         let ready = "Time from the signal of a block to its market being ready for quotes, in seconds";
         registry.register("market_ready_seconds", ready, state.markets.feed.ready_seconds.clone());
+        let reused = "Solutions that were known, since another request had asked for them on the same market";
+        registry.register("reused_solutions", reused, state.markets.feed.reused_solutions.clone());
         registry.register_collector(Box::new(state));
         if let Some(node) = &accounts.node {
             registry.register_collector(Box::new(nodes::NodeCollector(node.clone())));
