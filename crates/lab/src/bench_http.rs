@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use braid_ethereum::{FeeData, Head, SyncStatus};
 use braid_lab::recorded;
 use braid_market::Market;
-use braid_primitives::{Token, TokenId, U256};
+use braid_primitives::{Address, Token, TokenId, U256};
 use braid_routing::{PoolFilter, Request};
 use braid_server::{App, Config, LimitsConfig, MarketAges, MarketFeed, Parts, SystemClock, serve};
 use braid_store::{KeyStore, QuoteStore};
@@ -28,8 +29,12 @@ const RECORDED: &str = "mainnet_24721394.json";
 /// The number of pools of the generated market that replaces it.
 const GENERATED_POOLS: usize = 1_500;
 
-/// The number of distinct requests, which are sent in turn.
+/// The number of trades, which are sent in turn. In each turn amounts are one atomic unit larger: the service keeps the
+/// solutions of a block, and what is measured is solving.
 const REQUESTS: u64 = 512;
+
+/// The number of connections that send the trades of the first turn again and again, whose solutions are known.
+const KNOWN_CONNECTIONS: usize = 32;
 
 /// Gas price of the bench's market, in wei: one gwei.
 const BASE_FEE_WEI: u64 = 1_000_000_000;
@@ -96,6 +101,8 @@ async fn bench(args: &Args) -> Result<()> {
         let row = load(&server, *connections, length).await?;
         out::line(format_args!("{}", row.line(&connections.to_string())))?;
     }
+    let row = load_again(&server, KNOWN_CONNECTIONS, length).await?;
+    out::line(format_args!("{}", row.line(&format!("{KNOWN_CONNECTIONS}, solutions known"))))?;
     let mut best = 0.0f64;
     for connections in SWEEP {
         let row = load(&server, connections, length).await?;
@@ -132,7 +139,7 @@ struct Server {
     address: SocketAddr,
     feed: Arc<MarketFeed>,
     questions: Vec<Request>,
-    bodies: Arc<Vec<String>>,
+    trades: Arc<Trades>,
     stop: oneshot::Sender<()>,
     task: tokio::task::JoinHandle<()>,
     _status: watch::Sender<SyncStatus>,
@@ -146,7 +153,7 @@ impl Server {
         let fees = FeeData { next_base_fee_per_gas_wei: BASE_FEE_WEI, priority_fee_per_gas_wei: [TIP_WEI; 4] };
         let head = Head { market, fees, received_at: Instant::now() };
         feed.publish(Arc::new(head));
-        let (questions, bodies) = requests(&feed)?.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        let (questions, trades) = requests(&feed)?.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
         let limits = LimitsConfig { keyed_per_min: u32::MAX, ..LimitsConfig::default() };
         let ages = MarketAges { stale_after: Duration::MAX, ..MarketAges::default() };
         let app = App::new(Parts {
@@ -162,8 +169,8 @@ impl Server {
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(serve(app, listener, async move { drop(stopped.await) }));
-        let bodies = Arc::new(bodies);
-        Ok(Self { address, feed, questions, bodies, stop, task, _status: status })
+        let trades = Arc::new(Trades { trades, asked: AtomicU64::new(0) });
+        Ok(Self { address, feed, questions, trades, stop, task, _status: status })
     }
 
     /// Solves the same requests one after the other on this thread, to show the solver's part of the times below.
@@ -189,7 +196,7 @@ impl Server {
 
 /// Returns the requests, which are the same every time: between the tokens with the most pools, worth 0.03 to 300
 /// ether.
-fn requests(feed: &MarketFeed) -> Result<Vec<(Request, String)>> {
+fn requests(feed: &MarketFeed) -> Result<Vec<(Request, Trade)>> {
     let published = feed.latest().ok_or_else(|| eyre!("the market is empty"))?;
     let market = &published.head.market;
     let mut ranked: Vec<(usize, TokenId, &Token)> =
@@ -201,9 +208,9 @@ fn requests(feed: &MarketFeed) -> Result<Vec<(Request, String)>> {
         return Err(eyre!("the market has fewer than two tokens with a price"));
     }
     let pick = |random: u64| ranked.get(usize::try_from(random % ranked.len() as u64).unwrap_or(0));
-    let mut bodies = Vec::new();
+    let mut requests = Vec::new();
     let mut random = Random::new(7);
-    while bodies.len() < usize::try_from(REQUESTS)? {
+    while requests.len() < usize::try_from(REQUESTS)? {
         let (Some((_, from, sold)), Some((_, to, bought))) = (pick(random.next()), pick(random.next())) else {
             continue;
         };
@@ -220,19 +227,46 @@ fn requests(feed: &MarketFeed) -> Result<Vec<(Request, String)>> {
                 max_steps: Config::default().max_steps,
                 at: market.block().next(),
             };
-            bodies.push((question, body(sold, amount, bought)));
+            requests.push((question, Trade { sold: sold.address, amount, bought: bought.address }));
         }
     }
-    Ok(bodies)
+    Ok(requests)
 }
 
-fn body(sold: &Token, amount: U256, bought: &Token) -> String {
-    json!({
-        "inputs": [{"chain_id": 1, "address": sold.address, "amount": amount.to_string()}],
-        "outputs": [{"chain_id": 1, "address": bought.address, "ratio_bps": 10000}],
-        "taker": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-    })
-    .to_string()
+/// A sale of one token for another.
+struct Trade {
+    sold: Address,
+    amount: U256,
+    bought: Address,
+}
+
+impl Trade {
+    /// Returns the body of a request for it, with an amount that is some atomic units larger.
+    fn body(&self, more: u64) -> String {
+        let amount = self.amount.saturating_add(U256::from(more));
+        json!({
+            "inputs": [{"chain_id": 1, "address": self.sold, "amount": amount.to_string()}],
+            "outputs": [{"chain_id": 1, "address": self.bought, "ratio_bps": 10000}],
+            "taker": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+        })
+        .to_string()
+    }
+}
+
+/// The trades that all connections ask for in turn.
+struct Trades {
+    trades: Vec<Trade>,
+    /// The number of requests so far.
+    asked: AtomicU64,
+}
+
+impl Trades {
+    /// Returns the body of the next request, which differs from all before.
+    fn next(&self) -> Option<String> {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed);
+        let trade = self.trades.get(usize::try_from(asked % REQUESTS).ok()?)?;
+        Some(trade.body(asked / REQUESTS))
+    }
 }
 
 #[derive(Default)]
@@ -269,12 +303,31 @@ impl Row {
 }
 
 async fn load(server: &Server, connections: usize, length: Duration) -> Result<Row> {
+    let trades = Arc::clone(&server.trades);
+    load_with(server, connections, length, move || trades.next()).await
+}
+
+/// Sends the same requests again and again.
+async fn load_again(server: &Server, connections: usize, length: Duration) -> Result<Row> {
+    let bodies: Arc<Vec<String>> = Arc::new(server.trades.trades.iter().map(|trade| trade.body(0)).collect());
+    let asked = Arc::new(AtomicU64::new(0));
+    let next = move || bodies.get(usize::try_from(asked.fetch_add(1, Ordering::Relaxed) % REQUESTS).ok()?).cloned();
+    load_with(server, connections, length, next).await
+}
+
+/// Sends requests over some connections at once for a while.
+async fn load_with(
+    server: &Server,
+    connections: usize,
+    length: Duration,
+    next: impl Fn() -> Option<String> + Clone + Send + 'static,
+) -> Result<Row> {
     // Creating a client costs more than a quote. One client serves all connections and keeps them open.
     let client = reqwest::Client::builder().pool_max_idle_per_host(connections).tcp_nodelay(true).build()?;
     let started = Instant::now();
-    let workers = (0..connections).map(|worker| {
-        let (address, bodies, client) = (server.address, Arc::clone(&server.bodies), client.clone());
-        tokio::spawn(async move { ask(&client, address, &bodies, worker, started + length).await })
+    let workers = (0..connections).map(|_| {
+        let (address, next, client) = (server.address, next.clone(), client.clone());
+        tokio::spawn(async move { ask(&client, address, next, started + length).await })
     });
     let mut row = Row::default();
     for worker in workers.collect::<Vec<_>>() {
@@ -294,13 +347,12 @@ async fn load(server: &Server, connections: usize, length: Duration) -> Result<R
 async fn ask(
     client: &reqwest::Client,
     address: SocketAddr,
-    bodies: &[String],
-    worker: usize,
+    next: impl Fn() -> Option<String>,
     until: Instant,
 ) -> Result<Row> {
     let url = format!("http://{address}/v1/quote");
     let mut row = Row::default();
-    for body in bodies.iter().cycle().skip(worker * 7) {
+    while let Some(body) = next() {
         let asked = Instant::now();
         if asked >= until {
             break;

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use braid_protocols::continuous::{PairCurve, Trade};
 
-use super::arrow::Plain;
 use super::bit_set::BitSet;
 use super::groups::Groups;
 use super::node::WETH;
@@ -165,25 +164,21 @@ struct Settle<'a> {
     /// Places of tokens whose prices moved since profits were computed.
     moved: BitSet,
     /// The pools of the token that is being balanced.
-    pools: Vec<TokenPool>,
+    pools: Vec<TokenPool<'a>>,
     /// The relative change of a price above which neighbouring tokens are balanced again.
     tolerance: f64,
 }
 
 /// A pool of the token that is being balanced.
 #[derive(Clone, Copy)]
-struct TokenPool {
-    pair: u32,
-    side: u8,
+struct TokenPool<'a> {
+    /// The arrow out of the token.
+    arrow: &'a Arrow,
     /// Price of the other token.
     other: f64,
     /// The pool takes the token below this price, and pays it above the next one.
     takes_below: f64,
     pays_above: f64,
-    /// The formulas for selling the token and for buying it, of the first ranges.
-    first: [Plain; 2],
-    /// Whether the pool has no other ranges.
-    is_plain: bool,
 }
 
 impl<'a> Settle<'a> {
@@ -344,9 +339,7 @@ impl<'a> Settle<'a> {
             let other = state.prices[arrow.to as usize];
             if other > 0.0 && state.out_of_line[arrow.pair as usize] == 0.0 {
                 let (takes_below, pays_above) = (arrow.spot * other, other / arrow.back);
-                let (pair, side, is_plain) = (arrow.pair, arrow.side, arrow.is_plain);
-                let first = self.graph.first_ranges(arrow);
-                self.pools.push(TokenPool { pair, side, other, takes_below, pays_above, first, is_plain });
+                self.pools.push(TokenPool { arrow, other, takes_below, pays_above });
             }
         }
     }
@@ -354,22 +347,24 @@ impl<'a> Settle<'a> {
     /// Computes what the listed pools pay of a token less what they take of it, at a price for it, in value.
     fn excess(&self, price: f64) -> f64 {
         let mut sum = 0.0;
-        for pool in &self.pools {
-            let [sold, bought] = pool.first;
-            if price < pool.takes_below {
-                let ratio = price / pool.takes_below;
-                let amount_in = if pool.is_plain || sold.ends_within(ratio) {
+        for TokenPool { arrow, other, takes_below, pays_above } in &self.pools {
+            let (is_plain, side) = (arrow.is_plain, arrow.side);
+            if price < *takes_below {
+                let [sold, _] = self.graph.first_ranges(arrow);
+                let ratio = price / takes_below;
+                let amount_in = if is_plain || sold.ends_within(ratio) {
                     sold.best_amount_in(ratio)
                 } else {
-                    self.trade(pool.pair, pool.side, price, pool.other).map_or(0.0, |trade| trade.amount_in)
+                    self.trade(arrow.pair, side, price, *other).map_or(0.0, |trade| trade.amount_in)
                 };
                 sum -= price * amount_in;
-            } else if price > pool.pays_above {
-                let ratio = pool.pays_above / price;
-                let amount_out = if pool.is_plain || bought.ends_within(ratio) {
+            } else if price > *pays_above {
+                let [_, bought] = self.graph.first_ranges(arrow);
+                let ratio = pays_above / price;
+                let amount_out = if is_plain || bought.ends_within(ratio) {
                     bought.best_amount_out(ratio)
                 } else {
-                    self.trade(pool.pair, 1 - pool.side, pool.other, price).map_or(0.0, |trade| trade.amount_out)
+                    self.trade(arrow.pair, 1 - side, *other, price).map_or(0.0, |trade| trade.amount_out)
                 };
                 sum += price * amount_out;
             }
