@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use braid_ethereum::{FeeData, Head, SyncStatus};
 use braid_lab::recorded;
 use braid_market::Market;
-use braid_primitives::{Address, Token, TokenId, U256};
+use braid_primitives::{Token, TokenId, U256};
 use braid_routing::{PoolFilter, Request};
 use braid_server::{App, Config, LimitsConfig, MarketAges, MarketFeed, Parts, SystemClock, serve};
 use braid_store::{KeyStore, QuoteStore};
 use eyre::{Result, eyre};
-use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
 use crate::bench::{Random, Recordings};
+use crate::trade::Trade;
 use crate::{measures, out};
 
 const KEY: &str = "bench-key";
@@ -227,30 +227,10 @@ fn requests(feed: &MarketFeed) -> Result<Vec<(Request, Trade)>> {
                 max_steps: Config::default().max_steps,
                 at: market.block().next(),
             };
-            requests.push((question, Trade { sold: sold.address, amount, bought: bought.address }));
+            requests.push((question, Trade { sold: sold.address, amount, bought: bought.address, simulate: false }));
         }
     }
     Ok(requests)
-}
-
-/// A sale of one token for another.
-struct Trade {
-    sold: Address,
-    amount: U256,
-    bought: Address,
-}
-
-impl Trade {
-    /// Returns the body of a request for it, with an amount that is some atomic units larger.
-    fn body(&self, more: u64) -> String {
-        let amount = self.amount.saturating_add(U256::from(more));
-        json!({
-            "inputs": [{"chain_id": 1, "address": self.sold, "amount": amount.to_string()}],
-            "outputs": [{"chain_id": 1, "address": self.bought, "ratio_bps": 10000}],
-            "taker": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-        })
-        .to_string()
-    }
 }
 
 /// The trades that all connections ask for in turn.

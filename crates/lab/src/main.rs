@@ -10,6 +10,7 @@ mod market;
 mod measures;
 mod out;
 mod soak;
+mod trade;
 
 use std::process::ExitCode;
 

@@ -2,15 +2,16 @@
 //! number and time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use braid_primitives::Address;
+use braid_primitives::{Address, U256};
 use eyre::{Result, eyre};
 use reqwest::{Client, Url};
 use serde::Deserialize;
-use serde_json::json;
 use tokio::task::JoinSet;
 
+use crate::trade::Trade;
 use crate::{measures, out};
 
 /// The number of tokens. Quotes are requested for every pair of them.
@@ -79,14 +80,8 @@ fn run(args: &Args, loads: &[f64]) -> Result<()> {
 }
 
 async fn measure(args: &Args, loads: &[f64]) -> Result<()> {
-    let client = Client::builder().pool_max_idle_per_host(PROBING).timeout(Duration::from_secs(30)).build()?;
-    let asked = Arc::new(Asked {
-        client,
-        url: args.url.join("/v1/quote")?,
-        key: args.key.clone(),
-        bodies: bodies(args).await?,
-    });
-    out::line(format_args!("{} requests; {}", asked.bodies.len(), crate::bench::machine()))?;
+    let asked = Arc::new(Asked::new(args, trades(args).await?)?);
+    out::line(format_args!("{} requests; {}", asked.trades.len(), crate::bench::machine()))?;
     let mut capacity = 0.0;
     let mut alone = Duration::ZERO;
     for connections in [1, PROBING] {
@@ -118,7 +113,9 @@ struct Asked {
     client: Client,
     url: Url,
     key: String,
-    bodies: Vec<String>,
+    trades: Vec<Trade>,
+    /// The number of requests so far.
+    sent: AtomicU64,
 }
 
 /// An answer: when it was due, how long it took, and its status, or 0 if there was none.
@@ -136,10 +133,22 @@ struct Samples {
 }
 
 impl Asked {
-    async fn ask(&self, number: usize) -> u16 {
-        let Some(body) = self.bodies.get(number % self.bodies.len()) else { return 0 };
+    fn new(args: &Args, trades: Vec<Trade>) -> Result<Self> {
+        let client = Client::builder().pool_max_idle_per_host(PROBING).timeout(Duration::from_secs(30)).build()?;
+        Ok(Self { client, url: args.url.join("/v1/quote")?, key: args.key.clone(), trades, sent: AtomicU64::new(0) })
+    }
+
+    /// Asks for the next trade. In each turn amounts are one atomic unit larger.
+    async fn ask(&self) -> u16 {
+        let (sent, count) = (self.sent.fetch_add(1, Ordering::Relaxed), self.trades.len() as u64);
+        let trade = sent.checked_rem(count).and_then(|at| self.trades.get(usize::try_from(at).ok()?));
+        let Some(trade) = trade else { return 0 };
+        self.ask_for(trade.body(sent / count)).await
+    }
+
+    async fn ask_for(&self, body: String) -> u16 {
         let call = self.client.post(self.url.clone()).header("x-api-key", &self.key);
-        let call = call.header("content-type", "application/json").body(body.clone());
+        let call = call.header("content-type", "application/json").body(body);
         let Ok(response) = call.send().await else { return 0 };
         let status = response.status().as_u16();
         // A truncated answer counts as none.
@@ -163,29 +172,24 @@ struct Token {
     decimals: u8,
 }
 
-/// Returns requests for pairs of the service's best known tokens, of those that it has a route for.
-async fn bodies(args: &Args) -> Result<Vec<String>> {
+/// Returns trades between the service's best known tokens, of those that it has a route for.
+async fn trades(args: &Args) -> Result<Vec<Trade>> {
     let mut url = args.url.join("/v1/tokens")?;
     url.set_query(Some(&format!("limit={TOKENS}")));
     let tokens = reqwest::get(url).await?.error_for_status()?.json::<Listed>().await?.data.tokens;
     let pairs = tokens.iter().flat_map(|from| tokens.iter().map(move |to| (from, to)));
     let pairs = pairs.filter(|(from, to)| from.address != to.address);
-    let bodies = pairs.map(|(from, to)| {
-        let amount = format!("1{}", "0".repeat(from.decimals.into()));
-        json!({
-            "inputs": [{"chain_id": 1, "address": from.address, "amount": amount}],
-            "outputs": [{"chain_id": 1, "address": to.address, "ratio_bps": 10000}],
-            "taker": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-            "simulate": args.simulate,
-        })
-        .to_string()
+    let trades = pairs.map(|(from, to)| Trade {
+        sold: from.address,
+        amount: U256::from(10).saturating_pow(U256::from(from.decimals)),
+        bought: to.address,
+        simulate: args.simulate,
     });
-    let bodies: Vec<String> = bodies.collect();
-    let asked = Asked { client: Client::new(), url: args.url.join("/v1/quote")?, key: args.key.clone(), bodies };
+    let asked = Asked::new(args, Vec::new())?;
     let mut answered = Vec::new();
-    for (number, body) in asked.bodies.iter().enumerate() {
-        match asked.ask(number).await {
-            200 => answered.push(body.clone()),
+    for trade in trades {
+        match asked.ask_for(trade.body(0)).await {
+            200 => answered.push(trade),
             401 => return Err(eyre!("the service does not know the key: name one of its with --key")),
             429 => return Err(eyre!("the key's limit is too low: start the service with --rate-limit 4294967295")),
             _ => {}
@@ -203,13 +207,13 @@ async fn block(args: &Args) -> Result<u64> {
 async fn probe(asked: &Arc<Asked>, connections: usize) -> Result<Vec<Duration>> {
     let mut workers = JoinSet::new();
     let until = Instant::now() + PROBE;
-    for worker in 0..connections {
+    for _ in 0..connections {
         let asked = Arc::clone(asked);
         workers.spawn(async move {
             let mut took = Vec::new();
             while Instant::now() < until {
                 let begun = Instant::now();
-                match asked.ask(worker * 7 + took.len()).await {
+                match asked.ask().await {
                     200 => took.push(begun.elapsed()),
                     _ => tokio::time::sleep(PAUSE).await,
                 }
@@ -234,7 +238,7 @@ async fn stream(
     let mut under_way = JoinSet::new();
     let mut ticks = tokio::time::interval(Duration::from_secs_f64(1.0 / rate));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Burst);
-    for number in 0..MAX_REQUESTS {
+    for _ in 0..MAX_REQUESTS {
         // The latency is counted from the time at which the request was due.
         let at = ticks.tick().await.into_std().saturating_duration_since(begun);
         if at >= length {
@@ -255,7 +259,7 @@ async fn stream(
         }
         let asked = Arc::clone(asked);
         under_way.spawn(async move {
-            let status = asked.ask(usize::try_from(number).unwrap_or(0)).await;
+            let status = asked.ask().await;
             Answer { at, took: begun.elapsed().saturating_sub(at), status }
         });
     }

@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::Counter;
 
 /// Most solutions that are kept of one market, of about 5 kB each. A request that excludes pools of a market of mainnet's
 /// size takes up to 8 kB more.
-const MAX_SOLUTIONS: u64 = 2_048;
+const MAX_SOLUTIONS: u64 = 1_024;
 
 /// The solutions found on one market.
 #[derive(Debug)]
