@@ -22,9 +22,23 @@ export function levelOf(bps: number | null): Level {
   return bps >= CONFIRM_BPS ? "confirm" : bps >= WARN_BPS ? "warn" : "small";
 }
 
-/** Says whether a swap must be confirmed before it is sent: its loss is large or unknown. */
+const LEVELS: Level[] = ["small", "warn", "confirm", "unknown"];
+
+const severity = (bps: number | null) => LEVELS.indexOf(levelOf(bps));
+
+type Output = Quote["estimated_outputs"][number];
+
+/** Gives the price impact that counts: that of one of several outputs, where it is more serious than the total. */
+export function impactOf({ total_price_impact_bps: total, estimated_outputs }: Quote): { bps: number | null; output: Output | null } {
+  const worse = (one: Output, other: Output) => (severity(other.price_impact_bps) > severity(one.price_impact_bps) ? other : one);
+  const worst = estimated_outputs.length > 1 ? estimated_outputs.reduce(worse) : null;
+  if (!worst || severity(worst.price_impact_bps) <= severity(total)) return { bps: total, output: null };
+  return { bps: worst.price_impact_bps, output: worst };
+}
+
+/** Says whether a swap must be confirmed before it is sent: its loss, or that of an output, is large or unknown. */
 export function mustConfirm(quote: Quote): boolean {
-  const level = levelOf(quote.total_price_impact_bps);
+  const level = levelOf(impactOf(quote).bps);
   return level === "confirm" || level === "unknown";
 }
 
@@ -43,6 +57,8 @@ export type Loss = {
   level: Level;
   /** The loss in words: `90% (about $27,000)`; empty where it is unknown. */
   text: string;
+  /** The output that loses it, where not all of them do. */
+  on: string | null;
   /** Dollars that are sold and that arrive, if known. */
   sold: number | null;
   got: number | null;
@@ -59,15 +75,29 @@ function soldAt(quote: Quote, prices: Record<string, number>): number | null {
   return sum(values);
 }
 
+/** Gives the dollars that were sold for what arrived at a loss, unless that is too coarse. */
+function soldFor(got: number | null, bps: number): number | null {
+  return got === null || bps > COARSE_BPS ? null : (got * 10_000) / (10_000 - bps);
+}
+
 /** Says what a quote loses. `prices` are dollars by token, where a loss needs them. */
 export function lossOf(quote: Quote, prices: Record<string, number> | null = null): Loss {
-  const bps = quote.total_price_impact_bps;
+  const total = quote.total_price_impact_bps;
+  const { bps, output } = impactOf(quote);
   const level = levelOf(bps);
+  const on = output && symbolOf({ symbol: output.symbol, address: output.token });
   const got = sum(quote.estimated_outputs.map(({ usd_value }) => usd_value ?? null));
-  if (bps === null) return { level, text: "", sold: null, got };
-  const sold = bps > COARSE_BPS ? prices && soldAt(quote, prices) : got === null ? null : (got * 10_000) / (10_000 - bps);
-  const lost = sold === null || got === null || sold <= got ? null : about(sold - got);
-  return { level, text: lost ? `${impactText(bps)} (${lost})` : impactText(bps), sold, got };
+  const sold = total === null ? null : total > COARSE_BPS ? prices && soldAt(quote, prices) : soldFor(got, total);
+  if (bps === null) return { level, text: "", on, sold, got };
+  const arrived = output ? (output.usd_value ?? null) : got;
+  const spent = output ? soldFor(arrived, bps) : sold;
+  const lost = spent === null || arrived === null || spent <= arrived ? null : about(spent - arrived);
+  return { level, text: lost ? `${impactText(bps)} (${lost})` : impactText(bps), on, sold, got };
+}
+
+/** Writes a loss with the output that loses it: `60% (about $90) on UNI`. */
+export function lossText({ text, on }: Pick<Loss, "text" | "on">): string {
+  return on ? `${text} on ${on}` : text;
 }
 
 /** Does the same on the page; reads prices only for a loss that needs them. */
@@ -87,7 +117,7 @@ export function useLoss(quote: Quote | null): Loss | null {
 /** Warns of a loss in words; `null` where it is small. */
 export function lossNote(quote: Quote, loss: Loss): string | null {
   if (loss.level === "small") return null;
-  if (loss.level !== "unknown") return `You lose ${loss.text} against the market's prices. A smaller amount may lose less.`;
+  if (loss.level !== "unknown") return `You lose ${lossText(loss)} against the market's prices. A smaller amount may lose less.`;
   const unpriced = quote.estimated_outputs.filter(({ reference_price }) => !reference_price);
   const names = unpriced.map(({ symbol, token }) => symbolOf({ symbol, address: token })).join(", ") || "a token that you sell";
   return `The loss of this swap is unknown: the service has no price for ${names}. Compare the amounts with another source.`;

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { atomic, brief, grouped } from "../amounts";
 import type { Quote } from "../api/types";
 import { Dialog } from "../parts/dialog";
-import { about, useLoss } from "../quote/impact";
+import { about, lossText, useLoss } from "../quote/impact";
 import { hold } from "../quote/live";
 import { symbolOf } from "../text";
 import { swap } from "./swap";
@@ -42,7 +42,7 @@ export function ConfirmLoss({ quote, why, send, close }: Props) {
   const [paid] = quote.estimated_inputs;
   const least = quote.estimated_outputs.map(({ minimum_amount, decimals, symbol, token }) => `${amount(minimum_amount, decimals)} ${symbolOf({ symbol, address: token })}`);
   return (
-    <Dialog title={unknown ? "Swap at an unknown price?" : `Lose ${loss.text}?`} close={close}>
+    <Dialog title={unknown ? "Swap at an unknown price?" : `Lose ${lossText(loss)}?`} close={close}>
       <p>
         You sell <Amounts rows={quote.estimated_inputs} worth={loss.sold} />
         {quote.exact_output && paid && `; at most ${amount(paid.maximum_amount, paid.decimals)} ${symbolOf({ symbol: paid.symbol, address: paid.token })}`}.
@@ -52,7 +52,7 @@ export function ConfirmLoss({ quote, why, send, close }: Props) {
       </p>
       <label class="accept">
         <input type="checkbox" checked={accepted} onChange={(event) => setAccepted(event.currentTarget.checked)} />{" "}
-        {unknown ? "I compared the amounts with another source, and accept a loss that this page cannot tell." : `I accept to lose ${loss.text} of what I sell.`}
+        {unknown ? "I compared the amounts with another source, and accept a loss that this page cannot tell." : `I accept to lose ${loss.on ? lossText(loss) : `${loss.text} of what I sell`}.`}
       </label>
       {why && (
         <p class="flaw" role="alert">

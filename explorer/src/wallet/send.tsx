@@ -4,7 +4,7 @@ import { brief, exact, ether } from "../amounts";
 import { apiKey } from "../api/client";
 import type { Quote, QuoteBody } from "../api/types";
 import { asked, form } from "../form/request";
-import { impactText, lossNote, mustConfirm, useLoss } from "../quote/impact";
+import { impactOf, impactText, lossNote, lossText, mustConfirm, useLoss } from "../quote/impact";
 import { answers, leftMs, live, type Live } from "../quote/live";
 import { Dialog } from "../parts/dialog";
 import { useStore } from "../store";
@@ -161,8 +161,11 @@ function hindrance({ state, now, body }: Props, address: string | null): string 
 }
 
 /** Names the button of a swap that is confirmed first. */
-function swapAt({ total_price_impact_bps: bps }: Quote): string {
-  return bps === null ? "Swap at an unknown loss…" : `Swap at a loss of ${impactText(bps)}…`;
+function swapAt(quote: Quote): string {
+  const { bps, output } = impactOf(quote);
+  if (bps === null) return "Swap at an unknown loss…";
+  const on = output && symbolOf({ symbol: output.symbol, address: output.token });
+  return `Swap at a loss of ${lossText({ text: impactText(bps), on })}…`;
 }
 
 export function Send({ state, now, body }: Props) {

@@ -128,6 +128,27 @@ test("a swap that loses 6% warns, and is sent without a question", async () => {
   await close();
 });
 
+test("a swap of which one output loses much is confirmed, however little all of them lose", async () => {
+  const own = wallet({});
+  const losing = (page) =>
+    changed(page, (quote) => {
+      quote.total_price_impact_bps = 300;
+      quote.estimated_outputs.forEach((output, at) => Object.assign(output, { price_impact_bps: at * 6_000, usd_value: 400 }));
+    });
+  const { page, close } = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 5_000], ["DAI", 5_000]]), with: own, before: losing });
+  await quoted(page);
+  await timeless(page);
+  await connect(page);
+  await sendable(page);
+  assert.equal(await button(page).innerText(), "Swap at a loss of 60% on DAI…");
+  await button(page).click();
+  const dialog = page.getByRole("dialog", { name: "Lose 60% (about $600) on DAI?" });
+  await dialog.getByText("I accept to lose 60% (about $600) on DAI.").waitFor();
+  await dialog.getByRole("button", { name: "Do not swap" }).click();
+  assert.equal(own.count("eth_sendTransaction"), 0);
+  await close();
+});
+
 test("a swap whose loss is unknown is confirmed too", async () => {
   const { page, sent, close } = await opened(null);
   await page.locator(".send .loss").filter({ hasText: "The loss of this swap is unknown" }).waitFor();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { close, load } from "./load.mjs";
 
-const { about, gasNote, impactText, levelOf, lossNote, lossOf, mustConfirm } = await load("/src/quote/impact.ts");
+const { about, gasNote, impactOf, impactText, levelOf, lossNote, lossOf, mustConfirm } = await load("/src/quote/impact.ts");
 const { warningsOf } = await load("/src/quote/warnings.ts");
 after(close);
 
@@ -33,6 +33,20 @@ test("a loss is said in per cent and in dollars, if they are known", () => {
   assert.equal(lossOf(quote(9_999), {}).text, "99.99%");
   assert.equal(impactText(10_000), "more than 99.99%");
   assert.deepEqual([about(99.5), about(100.4), about(null)], ["about $99.50", "about $100", null]);
+});
+
+test("one of several outputs that loses much is confirmed, however little all of them lose", () => {
+  const basket = (total, ...losses) => ({
+    ...quote(total),
+    estimated_outputs: losses.map((bps, at) => ({ ...quote(0).estimated_outputs[0], symbol: `OUT${at}`, token: `0x${at}`, usd_value: 400, price_impact_bps: bps })),
+  });
+  const bad = basket(300, 20, 6_000);
+  assert.ok(mustConfirm(bad));
+  assert.match(lossNote(bad, lossOf(bad)), /^You lose 60% \(about \$600\) on OUT1 against/);
+  assert.deepEqual([mustConfirm(basket(300, 20, 700)), levelOf(impactOf(basket(300, 20, 700)).bps)], [false, "warn"]);
+  assert.equal(lossNote(basket(30, 20, 40), lossOf(basket(30, 20, 40))), null);
+  // where all together lose as seriously, their loss is said
+  assert.match(lossNote(basket(2_000, 1_000, 3_000), lossOf(basket(2_000, 1_000, 3_000))), /^You lose 20% \(about \$200\) against/);
 });
 
 test("an unknown loss names the token without a price", () => {
