@@ -259,6 +259,40 @@ async fn requests_are_counted_by_route_status_and_problem() {
     }
 }
 
+/// Asks again as another taker, who gets an own quote of the same route, and again on the next market.
+#[tokio::test]
+async fn the_same_sale_is_solved_once_on_a_market() {
+    let service = Service::start().await;
+    let other = request_of("0x00000000000000000000000000000000000000b0");
+    let reused = async || {
+        let text = service.get("/metrics").send().await.unwrap().text().await.unwrap();
+        let count = text.lines().find_map(|line| line.strip_prefix("braid_reused_solutions_total "));
+        count.unwrap().parse::<u32>().unwrap()
+    };
+    let first = service.quote(&request()).await;
+    assert_eq!(reused().await, 0);
+    let second = service.quote(&other).await;
+    assert_eq!(reused().await, 1);
+    assert_ne!(first["quote_id"], second["quote_id"]);
+    for same in ["path", "estimated_outputs", "certificate"] {
+        assert_eq!(first[same], second[same], "{same}");
+    }
+    service.publish(market(1_001));
+    service.quote(&other).await;
+    assert_eq!(reused().await, 1, "another market");
+    let mut fewer = request();
+    fewer["max_steps"] = 1.into();
+    service.quote(&fewer).await;
+    assert_eq!(reused().await, 1, "another request");
+}
+
+/// Returns the usual request of another taker.
+fn request_of(taker: &str) -> Value {
+    let mut body = request();
+    body["taker"] = taker.into();
+    body
+}
+
 #[tokio::test]
 async fn the_explorer_is_served_under_a_strict_policy() {
     let service = Service::start().await;
