@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::{Sketch, TOKENS, market, request, sketch, token};
+use crate::simple_plans::{Random, shallow};
 use braid_market::{Market, Tokens};
 use braid_primitives::{TokenId, U256};
 use braid_routing::purchase::{Bought, InputCertificate, Purchase, along_one_path, buy, buy_along};
@@ -198,4 +199,28 @@ fn more_than_the_pools_hold_is_refused_and_nearly_all_of_it_is_sold_dearly() {
     let prepared = Prepared::new(market(3, &[]));
     let trade = request(token(0), U256::ZERO, token(1), 0);
     assert!(matches!(buy(&prepared, &purchase(&trade, U256::from(WHOLE))), Err(SolveError::NoRoute(_))));
+}
+
+/// The amount is nearly all that the market pays, so that several sales are planned before one makes it. Three of these
+/// purchases once kept such a plan, whose solve finds no prices for a bound.
+#[test]
+fn a_purchase_that_is_hard_to_plan_has_prices_for_its_bound_too() {
+    let mut many = 0;
+    for (seed, ether) in [(5, 1e22), (54, 1e20), (78, 1e20)] {
+        let tokens = 4 + (seed as usize) % 5;
+        let prepared = Prepared::new(market(tokens, &shallow(seed, tokens)));
+        let mut random = Random(seed + 900);
+        for _ in 0..4 {
+            let [from, to] = [random.below(tokens), random.below(tokens)];
+            let sale = request(token(from), U256::from(ether), token(to), 1_000_000_000);
+            let Some(most) = (from != to).then(|| solve(&prepared, &sale).ok()).flatten() else { continue };
+            for thousandths in [995, 1_000] {
+                let amount = most.route.amounts_out[0] * U256::from(thousandths) / U256::from(1_000);
+                let Ok(bought) = buy(&prepared, &purchase(&sale, amount)) else { continue };
+                assert!(bought.bound.is_err() || bought.witness.is_some(), "seed {seed}, {from} to {to}, {amount}");
+                many += usize::from(bought.solves > 3);
+            }
+        }
+    }
+    assert!(many >= 3, "{many}");
 }
