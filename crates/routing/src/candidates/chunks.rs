@@ -118,10 +118,11 @@ impl Split<'_, '_> {
     /// Returns the known path that pays most for a part, of those that the limits allow.
     fn best(&mut self, part: f64) -> Option<Best> {
         for path in self.paths.iter_mut().filter(|path| path.is_stale) {
-            let priced = repriced(self.problem, &self.support, &path.flows, part);
-            path.net = priced.as_ref().map(|priced| priced.net);
-            path.flows = priced.map_or_else(|| std::mem::take(&mut path.flows), |priced| priced.flows);
             path.is_stale = false;
+            match repriced(self.problem, &self.support, &path.flows, part) {
+                Some(priced) => (path.net, path.flows) = (Some(priced.net), priced.flows),
+                None => path.net = None,
+            }
         }
         loop {
             let priced = self.paths.iter().enumerate().filter_map(|(at, path)| Some((at, path.net?)));

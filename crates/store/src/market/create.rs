@@ -1,6 +1,7 @@
 //! Creates the database file, whole or not at all.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{OpenOptions, TryLockError};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use redb::{Builder, Database, DatabaseError};
@@ -32,5 +33,8 @@ pub(super) fn create(builder: &Builder, path: &Path) -> Result<Database, Databas
 
 /// Returns whether there is no file at a path, or one without content.
 pub(super) fn is_absent(path: &Path) -> bool {
-    File::open(path).and_then(|file| file.metadata()).map_or(!path.exists(), |data| data.len() == 0)
+    match std::fs::metadata(path) {
+        Ok(data) => data.len() == 0,
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
 }
