@@ -9,8 +9,8 @@ use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use prometheus_client::metrics::counter::Counter;
 
-/// Most solutions that are kept of one market, of about 5 kB each. A request that excludes pools of a market of mainnet's
-/// size takes up to 8 kB more.
+/// Most solutions that are kept of one market: up to 4 kB for the 40 steps of the longest, and up to 8 kB for a request
+/// that excludes pools of a market of mainnet's size.
 const MAX_SOLUTIONS: u64 = 1_024;
 
 /// The solutions found on one market.
