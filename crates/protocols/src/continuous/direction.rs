@@ -277,26 +277,25 @@ impl Direction {
         let per_square = 1.0 / (self.gamma * price_out);
         let end = knots.len() - 1;
         let charge = gas_price * self.gamma;
-        let mut square = price_in * per_square;
-        let is_passed = |knot: &Knot| knot.root * knot.root >= square;
-        // Roots fall: with gas at no cost, a trade that passes the first segments ends where bisection says.
-        let mut k = if gas_price == 0.0 && end > FEW_KNOTS && is_passed(&knots[FEW_KNOTS]) {
-            FEW_KNOTS - 1 + knots[FEW_KNOTS..end].partition_point(is_passed)
-        } else {
-            0
-        };
-        while k < end {
-            square = (price_in + charge * knots[k].gas_slope) * per_square;
+        let square_at = |k: usize| (price_in + charge * knots[k].gas_slope) * per_square;
+        // Roots fall and the slope of the gas rises: once a segment is not passed, no later one is.
+        let is_passed = |k: usize| {
             let next = knots[k + 1].root;
-            if next * next < square {
-                break;
-            }
+            next * next >= square_at(k)
+        };
+        let few = end.min(FEW_KNOTS);
+        let mut k = 0;
+        while k < few && is_passed(k) {
             k += 1;
+        }
+        if k == few && few < end {
+            k = passed_beyond(few..end, is_passed);
         }
         let knot = &knots[k];
         let (mut taken, mut paid, mut slope) = (knot.taken, knot.paid, 0.0);
         let mut gas_units = if gas_price > 0.0 { knot.gas_hull } else { knot.gas_units };
         if k < end {
+            let square = square_at(k);
             let root = square.sqrt();
             if root < knot.root && knot.liquidity > 0.0 {
                 let fall = knot.liquidity * (knot.root - root);
@@ -441,6 +440,21 @@ impl Direction {
     fn last(&self) -> &Knot {
         &self.knots[self.knots.len() - 1]
     }
+}
+
+/// Returns the first of a range of segments that is not passed, or the range's end. Searches by halves.
+#[inline]
+fn passed_beyond(segments: std::ops::Range<usize>, is_passed: impl Fn(usize) -> bool) -> usize {
+    let std::ops::Range { mut start, mut end } = segments;
+    while start < end {
+        let middle = start.midpoint(end);
+        if is_passed(middle) {
+            start = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    start
 }
 
 /// Returns `1/end − 1/root`, computed from the difference of the roots. If the two inverses were rounded separately,

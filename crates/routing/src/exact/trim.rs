@@ -5,6 +5,7 @@
 //! the gas that it saves.
 
 use super::repair::amount_for;
+use crate::prepare::active::is_large;
 use crate::problem::{Flow, Problem};
 use crate::tuning::Tuning;
 
@@ -26,8 +27,8 @@ struct Trimmed {
 struct Stop {
     flow: usize,
     amount_in: f64,
-    /// Value lost per unit of gas saved, as last computed, and after how many stops that was; it is below every other
-    /// before it was ever computed.
+    /// Value lost per unit of gas saved, as last computed, and after how many stops that was; before it was ever computed,
+    /// about the least that it can be.
     loss: f64,
     computed_after: Option<usize>,
 }
@@ -44,11 +45,16 @@ pub(crate) struct Limits {
 /// Returns a pair's flows with pools stopped earlier, so that they keep within limits. `order` is that of the flows' tokens,
 /// each before those that it leads to. `None` if stops do not save as much, or lose too much.
 ///
-/// What a stop loses is computed again only where it was least: it grows as other pools are stopped.
+/// What a stop loses is computed again only where it was least: it grows as other pools are stopped. In a large market it
+/// is estimated before it is computed first.
 pub(crate) fn trimmed(problem: &Problem<'_>, flows: &[Flow], order: &[u32], limits: Limits) -> Option<Vec<Flow>> {
     let mut network = Network::new(problem, flows, order);
     let mut best = network.whole(flows)?;
     let mut stops: Vec<Stop> = (0..flows.len()).flat_map(|at| earlier_stops(problem, &best.flows, at)).collect();
+    let is_estimated = is_large(problem.prepared);
+    if is_estimated {
+        network.estimate(&best, limits.gas_units, &mut stops);
+    }
     let mut stopped = Trimmed::default();
     let mut taken = 0;
     for _ in 0..Tuning::TRIM_TRIALS {
@@ -76,6 +82,7 @@ pub(crate) fn trimmed(problem: &Problem<'_>, flows: &[Flow], order: &[u32], limi
         }
         taken += 1;
         stops.retain(|other| other.flow != stop.flow);
+        let known = stops.len();
         stops.extend(earlier_stops(problem, &stopped.flows, stop.flow));
         let has_grown = |at: &usize| stopped.flows[*at].amount_in > best.flows[*at].amount_in;
         for at in (0..flows.len()).filter(|at| *at != stop.flow).filter(has_grown) {
@@ -83,6 +90,9 @@ pub(crate) fn trimmed(problem: &Problem<'_>, flows: &[Flow], order: &[u32], limi
             let last = earlier_stops(problem, &stopped.flows, at).into_iter().next();
             let is_new = |last: &Stop| stops.iter().all(|s| s.flow != at || s.amount_in < last.amount_in);
             stops.extend(last.filter(is_new));
+        }
+        if is_estimated {
+            network.estimate(&stopped, limits.gas_units, &mut stops[known..]);
         }
         std::mem::swap(&mut best, &mut stopped);
     }
@@ -132,6 +142,8 @@ struct Network<'a, 'p> {
     ends: Vec<(usize, Option<usize>)>,
     /// Flows that one fill still shares an amount among.
     open: Vec<usize>,
+    /// Value of a little more of each node's token.
+    prices: Vec<f64>,
 }
 
 impl<'a, 'p> Network<'a, 'p> {
@@ -148,7 +160,8 @@ impl<'a, 'p> Network<'a, 'p> {
         };
         let at = |token: u32| tokens.iter().position(|other| *other == token);
         let ends = flows.iter().map(|flow| (at(flow.from).unwrap_or(0), at(flow.to))).collect();
-        Self { problem, nodes: tokens.iter().map(node).collect(), ends, open: Vec::new() }
+        let prices = vec![0.0; tokens.len()];
+        Self { problem, nodes: tokens.iter().map(node).collect(), ends, open: Vec::new(), prices }
     }
 
     /// Sends the whole amount through flows that no stop limits yet.
@@ -245,6 +258,51 @@ impl<'a, 'p> Network<'a, 'p> {
             self.nodes[from].has_changed = true;
         }
         Some(())
+    }
+
+    /// Estimates what stops lose per unit of gas saved, from below: curves are concave, so that a pool loses at least what
+    /// its last amounts earn, and others gain at most their marginal rates.
+    fn estimate(&mut self, sent: &Trimmed, most_gas_units: f64, stops: &mut [Stop]) {
+        for node in (0..self.nodes.len()).rev() {
+            self.prices[node] = self.price_without(node, None, sent).unwrap_or(0.0);
+        }
+        let excess = sent.gas_units - most_gas_units;
+        for stop in stops {
+            let flow = &sent.flows[stop.flow];
+            let Some(price_in) = self.price_without(self.ends[stop.flow].0, Some(stop.flow), sent) else { continue };
+            let (paid, gas_units) = sent.quotes[stop.flow];
+            let (paid_less, gas_units_less) = match stop.amount_in {
+                0.0 => (0.0, 0.0),
+                amount_in => self.quote(&Flow { amount_in, ..*flow }),
+            };
+            let saved = gas_units - gas_units_less;
+            if saved > 0.0 {
+                let lost =
+                    (paid - paid_less) * self.price_out_of(stop.flow) - (flow.amount_in - stop.amount_in) * price_in;
+                stop.loss = (lost - saved * self.problem.gas_price) / saved.min(excess);
+            }
+        }
+    }
+
+    /// Computes the value of a little more of a node's token, which the flows out of it that are below their limits share,
+    /// without one of them. `None` if there is none.
+    fn price_without(&self, node: usize, without: Option<usize>, sent: &Trimmed) -> Option<f64> {
+        let (mut amount, mut value) = (0.0, 0.0);
+        for at in self.nodes[node].leaving.iter().filter(|at| Some(**at) != without) {
+            let flow = &sent.flows[*at];
+            if flow.amount_in > 0.0 && flow.amount_in < sent.limits[*at] {
+                let rate =
+                    self.problem.direction(flow.pair, flow.side).map_or(0.0, |(_, d)| d.marginal(flow.amount_in));
+                amount += flow.amount_in;
+                value += flow.amount_in * rate * self.price_out_of(*at);
+            }
+        }
+        (amount > 0.0).then(|| value / amount)
+    }
+
+    /// Returns the value of a little more of the token that a flow pays.
+    fn price_out_of(&self, flow: usize) -> f64 {
+        self.ends[flow].1.map_or(self.problem.price_out, |to| self.prices[to])
     }
 
     /// Sets the amount of a flow.

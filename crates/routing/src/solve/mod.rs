@@ -211,13 +211,25 @@ impl<'a> Solver<'a> {
         let mut best: Option<Candidate> = None;
         self.first(true, &mut best)?;
         let (mut bound, task) = self.split_all(&mut best);
-        if let Some(task) = task {
-            bound = self.narrow_and_try_others(task, bound, &mut best);
-        } else {
-            bound = self.try_others(bound, &mut best);
+        // The bound holds for routes beyond the limit of gas too: it cannot fall below the best of them. Where that is near,
+        // how much a narrower bound would say is known when the best route within the limit is.
+        let most_over_gas = self.over_gas.borrow().iter().map(|found| found.net).reduce(f64::max);
+        let most_over_gas = most_over_gas.filter(|most| !exceeds(bound, Some(*most), Tuning::LOST_GAP));
+        let mut narrowed_last = None;
+        match task {
+            Some(task) if most_over_gas.is_none() => bound = self.narrow_and_try_others(task, bound, &mut best),
+            task => {
+                bound = self.try_others(bound, &mut best);
+                narrowed_last = task.zip(most_over_gas);
+            }
         }
         if self.exceeded_gas.get() && exceeds(bound, net_of(best.as_ref()), Tuning::REFINED_GAP) {
             best = self.save_gas(bound, best);
+        }
+        if let (Some((task, most_over_gas)), Some(net)) = (narrowed_last, net_of(best.as_ref()))
+            && bound - most_over_gas > Tuning::GAS_LIMIT_SHARE * (bound - net)
+        {
+            bound = LayeredTask { net: net.max(most_over_gas), ..task }.run();
         }
         Ok((bound, best))
     }

@@ -38,9 +38,7 @@ impl Solver<'_> {
     /// First among the tokens that the first split ended with, with the gas of range ends charged where they are. In a
     /// large market nothing more is tried, except for a basket whose bound says nothing.
     pub(super) fn save_gas(&self, bound: f64, best: Option<Candidate>) -> Option<Candidate> {
-        let trimmed = self.trim_gas(best.clone());
-        let near = self.save_near_gas(bound, best.clone());
-        let near = better_of(trimmed, near);
+        let near = self.trim_and_save_near_gas(bound, best.clone());
         if is_large(self.prepared) && (self.problem.is_pair() || !self.is_lost(bound, near.as_ref())) {
             return near;
         }
@@ -56,6 +54,18 @@ impl Solver<'_> {
             }
         }
         self.trim_gas(better_of(near, far))
+    }
+
+    /// Trims routes that used too much gas, and searches again at dearer gas among the tokens that the first split ended with;
+    /// both at once if a thread is free. Returns the best route, at first `best`.
+    fn trim_and_save_near_gas(&self, bound: f64, best: Option<Candidate>) -> Option<Candidate> {
+        let Some(helper) = Helper::free() else {
+            return better_of(self.trim_gas(best.clone()), self.save_near_gas(bound, best));
+        };
+        let (copy, from) = (self.for_another_thread(), best.clone());
+        self.over_gas.take();
+        let (trimmed, near) = helper.both(move || copy.trim_gas(from), || self.save_near_gas(bound, best));
+        better_of(trimmed.flatten(), near)
     }
 
     /// Stops the pools of the best routes that used too much gas at earlier ticks, until they use no more than a transaction
