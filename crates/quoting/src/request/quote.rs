@@ -1,7 +1,7 @@
 //! The quote request.
 
 use braid_execution::PartnerFee;
-use braid_primitives::{Address, BPS, GasTier, PoolKey, U256};
+use braid_primitives::{Address, BPS, GasTier, NATIVE_ETHER, PoolKey, U256, WETH};
 use braid_protocols::Product;
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ request! {
         /// Explain the route. Default false.
         pub explain: bool = Flag, default(false);
         /// A fee for the integrator. Default none.
-        pub partner_fee: Option<PartnerFeeRequest> = nested::<PartnerFeeRequest>(), optional;
+        pub partner_fee: Option<PartnerFeeRequest> = nested::<PartnerFeeRequest>(), optional, then check_partner;
     }
 
     /// A token to sell.
@@ -111,7 +111,7 @@ request! {
     pub struct PartnerFeeRequest as "PartnerFeeBody" {
         /// Basis points.
         "partner_fee_bps" => pub bps: u16 = FeeBps, required;
-        /// Account that receives the fee.
+        /// Account that receives the fee; not the contract of a token that the fee is taken in, where it would be lost.
         "partner_recipient" => pub recipient: Address = Account, required;
         /// Take the fee from each output instead of from each input. Default false.
         "partner_fee_on_output" => pub on_output: bool = Flag, default(false);
@@ -204,6 +204,26 @@ fn check_recipient(r: &mut Reader, object: &Object<'_>) {
     if outputs.iter().flatten().any(|entry| entry.token.address == recipient) {
         let detail = "the contract of an output token is not allowed here: what it receives is lost";
         r.wrong(&item.pointer, FieldCode::AddressForbidden, detail);
+    }
+}
+
+/// Checks that the partner is no contract of a token that the fee is taken in, nor that of wrapped ether if it is taken in
+/// ether, which is credited to the sender there: the fee would be lost, or the swap would revert.
+fn check_partner(r: &mut Reader, object: &Object<'_>) {
+    let Some(item) = object.get("partner_fee") else { return };
+    let Some(fee) = nested::<PartnerFeeRequest>().read(&mut Reader::default(), &item) else { return };
+    let taken_in: Vec<Option<AskedToken>> = if fee.on_output {
+        let outputs = entries(object, "outputs", MAX_ENTRIES, OutputEntry::read);
+        outputs.into_iter().map(|entry| entry.map(|entry| entry.token)).collect()
+    } else {
+        let inputs = entries(object, "inputs", MAX_ENTRIES, InputEntry::read);
+        inputs.into_iter().map(|entry| entry.map(|entry| entry.token)).collect()
+    };
+    let is_its_contract =
+        |token: AskedToken| fee.recipient == token.address || (fee.recipient == WETH && token.address == NATIVE_ETHER);
+    if taken_in.into_iter().flatten().any(is_its_contract) {
+        let detail = "the contract of a token that the fee is taken in is not allowed here: what it receives is lost";
+        r.wrong(&format!("{}/partner_recipient", item.pointer), FieldCode::AddressForbidden, detail);
     }
 }
 

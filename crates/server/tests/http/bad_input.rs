@@ -3,7 +3,7 @@
 use braid_primitives::WETH;
 use serde_json::{Value, json};
 
-use crate::support::{KEY, Service, TAKER, USDC, problem, request};
+use crate::support::{KEY, Service, TAKER, USDC, problem, request, swap};
 
 const ZERO: &str = "0x0000000000000000000000000000000000000000";
 
@@ -214,6 +214,32 @@ async fn a_partner_fee_above_the_cap_has_a_code_of_its_own() {
     let fee = json!({"partner_fee_bps": 301, "partner_recipient": TAKER});
     let (status, body) = service.refused_quote(&with("/partner_fee", fee)).await;
     assert_eq!((status, body["code"].as_str()), (422, Some("PARTNER_FEE_EXCEEDS_CAP")));
+}
+
+#[tokio::test]
+async fn a_partner_is_no_contract_that_the_fee_would_be_lost_in() {
+    let service = Service::start().await;
+    let ether = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE";
+    let [usdc, weth] = [USDC.to_string(), WETH.to_string()];
+    let rows = [
+        (&usdc, false, &usdc, weth.as_str(), true),
+        (&weth, true, &usdc, weth.as_str(), true),
+        (&weth, true, &usdc, ether, true),
+        (&usdc, true, &usdc, weth.as_str(), false),
+        (&weth, false, &usdc, weth.as_str(), false),
+    ];
+    for (partner, on_output, sold, bought, is_lost) in rows {
+        let mut body = swap(sold, "1000000000", bought);
+        body["partner_fee"] =
+            json!({"partner_fee_bps": 25, "partner_recipient": partner, "partner_fee_on_output": on_output});
+        if is_lost {
+            let (status, answer) = service.refused_quote(&body).await;
+            let expected = vec![("/partner_fee/partner_recipient".to_owned(), "ADDRESS_FORBIDDEN".to_owned())];
+            assert_eq!((status, codes(&answer)), (422, expected), "{partner} for {bought}");
+        } else {
+            service.quote(&body).await;
+        }
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use braid_quoting::request::{BuildRequest, QuoteRequest, Request as _};
 use braid_server::openapi;
 use serde_json::{Value, json};
 
-use crate::support::{Service, USDC, request};
+use crate::support::{Service, TAKER, USDC, request};
 
 fn document() -> Value {
     serde_json::from_str(&openapi::text()).unwrap()
@@ -99,7 +99,7 @@ async fn answers_are_what_the_document_says() {
     for flag in ["simulate", "include_usd_pricing", "explain"] {
         full[flag] = json!(true);
     }
-    full["partner_fee"] = json!({"partner_fee_bps": 10, "partner_recipient": USDC});
+    full["partner_fee"] = json!({"partner_fee_bps": 10, "partner_recipient": TAKER});
     check(&service, &document, service.post("/v1/quote", &request()), "/v1/quote", "post").await;
     let quote = check(&service, &document, service.post("/v1/quote", &full), "/v1/quote", "post").await;
     let id = quote["data"]["quote_id"].as_str().unwrap();

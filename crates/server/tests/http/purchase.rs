@@ -95,7 +95,7 @@ async fn a_partner_is_paid_on_top() {
     for on_output in [false, true] {
         let mut body = tenth_of_an_ether();
         body["partner_fee"] =
-            json!({"partner_fee_bps": 100, "partner_recipient": DAI, "partner_fee_on_output": on_output});
+            json!({"partner_fee_bps": 100, "partner_recipient": TAKER, "partner_fee_on_output": on_output});
         let quote = service.quote(&body).await;
         let needed = text(&quote["exact_output"]["needed_input"]);
         assert!(

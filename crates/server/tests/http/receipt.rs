@@ -48,7 +48,7 @@ async fn a_receipt_is_worked_out_again_to_the_byte() {
     full["include_usd_pricing"] = json!(true);
     full["ttl_s"] = json!(900);
     full["exclude_protocols"] = json!(["curve", "nothing_known"]);
-    full["partner_fee"] = json!({"partner_fee_bps": 25, "partner_recipient": USDC, "partner_fee_on_output": true});
+    full["partner_fee"] = json!({"partner_fee_bps": 25, "partner_recipient": TAKER, "partner_fee_on_output": true});
     let mut basket = request();
     basket["outputs"] = json!([
         {"chain_id": 1, "address": braid_primitives::WETH, "ratio_bps": 6000},
