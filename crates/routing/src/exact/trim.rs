@@ -340,30 +340,65 @@ mod tests {
     use braid_primitives::U256;
 
     use super::*;
+    use crate::Prepared;
     use crate::prepare::index32;
     use crate::testing::{prepared, problem, token};
 
     const UNIT: u128 = 10_u128.pow(18);
 
-    #[test]
-    fn a_stop_sends_what_is_left_as_if_everything_were_sent_anew() {
-        // 1 → 2 → 0, 1 → 3 → 0, 2 → 3 and 1 → 0. Pair 0 is the wrapper of ether.
+    /// Returns a market of 1 – 2 – 0, 1 – 3 – 0, 2 – 3 and 1 – 0. Pair 0 is the wrapper of ether.
+    fn market() -> Prepared {
         let pools = [(1, 2), (1, 3), (2, 3), (2, 0), (3, 0), (1, 0)];
-        let market = prepared(&pools.map(|coins| (coins, [1_000 * UNIT; 2])));
-        let problem = problem(&market, token(1), U256::from(100 * UNIT), token(0));
+        prepared(&pools.map(|coins| (coins, [1_000 * UNIT; 2])))
+    }
+
+    /// Returns flows of 100 units of 1 to 0 through all of its pools.
+    fn flows(market: &Prepared) -> [Flow; 6] {
         let node = |at: u32| index32(market.node(token(at)));
         let flow = |pair: u32, [from, to]: [u32; 2], amount: f64| {
             let side = u8::from(market.graph().ends(pair)[0] != node(from));
             Flow { pair, side, from: node(from), to: node(to), amount_in: amount * 1e18 }
         };
-        let flows = [
+        [
             flow(1, [1, 2], 40.0),
             flow(2, [1, 3], 30.0),
             flow(3, [2, 3], 10.0),
             flow(4, [2, 0], 20.0),
             flow(5, [3, 0], 30.0),
             flow(6, [1, 0], 30.0),
-        ];
+        ]
+    }
+
+    #[test]
+    fn a_stop_loses_no_less_than_estimated() {
+        let market = market();
+        let problem = Problem { gas_price: 1e10, ..problem(&market, token(1), U256::from(100 * UNIT), token(0)) };
+        let (flows, order) = (flows(&market), [1, 2, 3, 0].map(|at| index32(market.node(token(at)))));
+        let mut network = Network::new(&problem, &flows, &order);
+        let whole = network.whole(&flows).unwrap();
+        // Each of these saves the gas of one pool at least, and no more than that is counted.
+        let most_gas_units = whole.gas_units - 1_000.0;
+        let stop = |flow| Stop { flow, amount_in: 0.0, loss: f64::NEG_INFINITY, computed_after: None };
+        let mut stops: Vec<Stop> = (0..flows.len()).map(stop).collect();
+        network.estimate(&whole, most_gas_units, &mut stops);
+        for stop in stops {
+            let mut sent = Trimmed::default();
+            network.stop(&whole, &stop, &mut sent).unwrap();
+            let loss = (whole.net - sent.net) / 1_000.0;
+            // Pools that get nothing any more save their gas too, which the estimate does not know.
+            let saved_beyond = sent.flows.iter().filter(|flow| flow.amount_in == 0.0).count() > 1;
+            assert!(saved_beyond || stop.loss <= loss + 1e-9 * loss.abs(), "{}: {} above {loss}", stop.flow, stop.loss);
+            // Less has to reach a token if its only pool is stopped: what that loses is not estimated.
+            let is_only = flows.iter().filter(|flow| flow.from == flows[stop.flow].from).count() == 1;
+            assert_eq!(stop.loss.is_finite(), !is_only, "{}", stop.flow);
+        }
+    }
+
+    #[test]
+    fn a_stop_sends_what_is_left_as_if_everything_were_sent_anew() {
+        let market = market();
+        let problem = problem(&market, token(1), U256::from(100 * UNIT), token(0));
+        let (node, flows) = (|at: u32| index32(market.node(token(at))), flows(&market));
         let order = [1, 2, 3, 0].map(node);
         let mut network = Network::new(&problem, &flows, &order);
         let whole = network.whole(&flows).unwrap();
