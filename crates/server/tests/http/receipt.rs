@@ -6,7 +6,7 @@ use braid_server::Config;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::support::{NOW_MS, Service, USDC, data, market, problem, purchase, request, swap};
+use crate::support::{NOW_MS, Service, TAKER, USDC, data, market, problem, purchase, request, swap};
 
 /// Returns the receipt of a quote and the file of its market.
 async fn evidence(service: &Service, quote: &Value) -> (Value, Vec<u8>) {
