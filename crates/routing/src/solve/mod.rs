@@ -227,6 +227,7 @@ impl<'a> Solver<'a> {
             best = self.save_gas(bound, best);
         }
         if let (Some((task, most_over_gas)), Some(net)) = (narrowed_last, net_of(best.as_ref()))
+            && exceeds(bound, Some(net), Tuning::LAYERED_GAP_OF_LARGE)
             && bound - most_over_gas > Tuning::GAS_LIMIT_SHARE * (bound - net)
         {
             bound = LayeredTask { net: net.max(most_over_gas), ..task }.run();
@@ -388,7 +389,9 @@ impl<'a> Solver<'a> {
         if best.is_none() {
             self.offer_narrowest(best);
         }
-        if unsure || self.problem.amount < Tuning::WALK_DUST_UNITS {
+        // One path is not what a large amount needs whose splits use too much gas.
+        let is_at_gas_limit = is_large(self.prepared) && self.exceeded_gas.get() && best.is_some();
+        if !is_at_gas_limit && (unsure || self.problem.amount < Tuning::WALK_DUST_UNITS) {
             self.offer_walk(best);
         }
     }
