@@ -215,18 +215,15 @@ impl<'a> Solver<'a> {
         // how much a narrower bound would say is known when the best route within the limit is.
         let most_over_gas = self.over_gas.borrow().iter().map(|found| found.net).reduce(f64::max);
         let most_over_gas = most_over_gas.filter(|most| !exceeds(bound, Some(*most), Tuning::LOST_GAP));
-        let mut narrowed_last = None;
-        match task {
-            Some(task) if most_over_gas.is_none() => bound = self.narrow_and_try_others(task, bound, &mut best),
-            task => {
-                bound = self.try_others(bound, &mut best);
-                narrowed_last = task.zip(most_over_gas);
-            }
-        }
+        let (now, last) = if most_over_gas.is_none() { (task, None) } else { (None, task.zip(most_over_gas)) };
+        bound = match now {
+            Some(task) => self.narrow_and_try_others(task, bound, &mut best),
+            None => self.try_others(bound, &mut best),
+        };
         if self.exceeded_gas.get() && exceeds(bound, net_of(best.as_ref()), Tuning::REFINED_GAP) {
             best = self.save_gas(bound, best);
         }
-        if let (Some((task, most_over_gas)), Some(net)) = (narrowed_last, net_of(best.as_ref()))
+        if let (Some((task, most_over_gas)), Some(net)) = (last, net_of(best.as_ref()))
             && exceeds(bound, Some(net), Tuning::LAYERED_GAP_OF_LARGE)
             && bound - most_over_gas > Tuning::GAS_LIMIT_SHARE * (bound - net)
         {
