@@ -210,17 +210,18 @@ fn check_recipient(r: &mut Reader, object: &Object<'_>) {
 /// Checks that the partner is no contract of a token that the fee is taken in, nor that of wrapped ether if it is taken in
 /// ether, which is credited to the sender there: the fee would be lost, or the swap would revert.
 fn check_partner(r: &mut Reader, object: &Object<'_>) {
+    let mut again = Reader::default();
     let Some(item) = object.get("partner_fee") else { return };
-    let Some(fee) = nested::<PartnerFeeRequest>().read(&mut Reader::default(), &item) else { return };
-    let taken_in: Vec<Option<AskedToken>> = if fee.on_output {
-        let outputs = entries(object, "outputs", MAX_ENTRIES, OutputEntry::read);
-        outputs.into_iter().map(|entry| entry.map(|entry| entry.token)).collect()
-    } else {
-        let inputs = entries(object, "inputs", MAX_ENTRIES, InputEntry::read);
-        inputs.into_iter().map(|entry| entry.map(|entry| entry.token)).collect()
+    let Some(fee) = again.object(item.value, &item.pointer, PartnerFeeRequest::FIELDS) else { return };
+    let Some(recipient) = fee.get("partner_recipient").and_then(|item| Account.read(&mut again, &item)) else { return };
+    let on_output = fee.get("partner_fee_on_output").map_or(Some(false), |item| Flag.read(&mut again, &item));
+    let taken_in = match on_output {
+        Some(true) => entries(object, "outputs", MAX_ENTRIES, |r, item| Some(OutputEntry::read(r, item)?.token)),
+        Some(false) => entries(object, "inputs", MAX_ENTRIES, |r, item| Some(InputEntry::read(r, item)?.token)),
+        None => return,
     };
     let is_its_contract =
-        |token: AskedToken| fee.recipient == token.address || (fee.recipient == WETH && token.address == NATIVE_ETHER);
+        |token: AskedToken| recipient == token.address || (recipient == WETH && token.address == NATIVE_ETHER);
     if taken_in.into_iter().flatten().any(is_its_contract) {
         let detail = "the contract of a token that the fee is taken in is not allowed here: what it receives is lost";
         r.wrong(&format!("{}/partner_recipient", item.pointer), FieldCode::AddressForbidden, detail);

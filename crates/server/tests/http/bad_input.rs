@@ -240,6 +240,10 @@ async fn a_partner_is_no_contract_that_the_fee_would_be_lost_in() {
             service.quote(&body).await;
         }
     }
+    let mut body = swap(&usdc, "1000000000", &weth);
+    body["partner_fee"] = json!({"partner_fee_bps": 0, "partner_recipient": usdc});
+    let (_, answer) = service.refused_quote(&body).await;
+    assert_eq!(codes(&answer).len(), 2, "a wrong fee hides no wrong partner: {answer}");
 }
 
 #[tokio::test]
