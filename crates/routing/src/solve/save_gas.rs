@@ -63,6 +63,7 @@ impl Solver<'_> {
             return better_of(self.trim_gas(best.clone()), self.save_near_gas(bound, best));
         };
         let (copy, from) = (self.for_another_thread(), best.clone());
+        // The copy trims these routes; the searches collect their own.
         self.over_gas.take();
         let (trimmed, near) = helper.both(move || copy.trim_gas(from), || self.save_near_gas(bound, best));
         better_of(trimmed.flatten(), near)
