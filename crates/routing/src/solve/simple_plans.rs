@@ -31,7 +31,10 @@ impl<'a> Solver<'a> {
         if is_above(best, grid) {
             self.offer_simple_among(bound, &[SimplePlan::Grid], best);
         }
-        if is_above(best, chunks) {
+        // One unit of such an output is worth more than a simple plan may pay more.
+        let is_coarse = |found: &Candidate| found.route.amounts_out.iter().any(|out| f64::from(*out) * share < 1.0);
+        let has_few_units = best.as_ref().is_some_and(is_coarse);
+        if is_above(best, if has_few_units { share } else { chunks }) {
             self.offer_simple_among(bound, &[SimplePlan::Chunks, SimplePlan::FineChunks], best);
         }
     }
