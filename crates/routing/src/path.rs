@@ -319,7 +319,8 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 
     /// Returns whether one label's path can be extended wherever another's can: it holds no token, and no pool of more
-    /// than two coins, that the other's does not hold. In a large market this is assumed, because there are other paths.
+    /// than two coins, that the other's does not hold. Over the whole of a large market this is assumed, because there are
+    /// other paths.
     fn extends_as_far(&self, one: &Label, other: &Label) -> bool {
         if one.parent == other.parent || self.problem.active.as_ref().is_some_and(|active| active.is_cut()) {
             return true;
@@ -407,4 +408,35 @@ impl<'a, 'p> Search<'a, 'p> {
 #[inline]
 fn whole(amount: f64) -> f64 {
     if amount < EXACT_BELOW { amount.floor() } else { amount }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::prepare::active::ActiveTokens;
+    use crate::testing::{prepared, problem, token};
+
+    #[test]
+    fn a_path_that_holds_less_is_kept_if_it_leads_where_the_other_cannot() {
+        const ETHER: u128 = 10_u128.pow(18);
+        // Two paths lead to token 4. The one that holds more came through token 2, the only way on to the output.
+        let pools =
+            [((1, 2), 1_000), ((2, 4), 1_100), ((1, 3), 1_000), ((3, 4), 1_050), ((4, 2), 1_200), ((2, 0), 1_000)];
+        let market = prepared(&pools.map(|(ends, rate)| (ends, [ETHER * 1_000_000, ETHER * 1_000 * rate])));
+        let mut problem = problem(&market, token(1), U256::from(ETHER), token(0));
+        let nodes = (0..5).map(|at| index32(market.node(token(at)))).collect();
+        let few = ActiveTokens::only(&market, nodes, problem.token_count);
+        for active in [None, Some(Arc::new(few))] {
+            problem.active = active;
+            let potentials = Potentials::new(&problem, 1.0);
+            let limits = PathLimits::of_any_value(1);
+            let best = best_paths(&problem, &potentials, problem.amount, &Support::default(), limits).remove(0);
+            let through: Vec<_> = best.flows.iter().map(|flow| market.token(flow.from)).collect();
+            assert_eq!(through, [1, 3, 4, 2].map(token));
+        }
+    }
 }

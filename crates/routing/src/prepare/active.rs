@@ -105,9 +105,9 @@ impl ActiveTokens {
         Self { arrows: inner.into_iter().collect(), start, has_core: false, to_output: Some(to_output) }
     }
 
-    /// Returns whether these tokens were chosen because the market is large, so that searches may miss paths.
+    /// Returns whether these are the tokens for a whole large market, where searches may miss paths.
     pub(crate) fn is_cut(&self) -> bool {
-        self.to_output.is_none()
+        self.has_core
     }
 
     /// Returns the arrows from a token to the output that searches use; `None` for all that the market has.
