@@ -165,8 +165,8 @@ fn exceeds(bound: f64, net: Option<f64>, share: f64) -> bool {
 /// Returns whether a route that the solver has not tried yet in a large market may be better than one of value `net` by
 /// more than it looks for.
 fn may_others_pay_more(bound: f64, net: Option<f64>) -> bool {
-    let [_, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
-    exceeds(bound, net, chunks)
+    let [_, short] = Tuning::SIMPLE_GAPS_OF_LARGE;
+    exceeds(bound, net, short)
 }
 
 /// The least dual known, and the prices of all tokens there.

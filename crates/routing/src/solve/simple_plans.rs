@@ -27,16 +27,16 @@ impl<'a> Solver<'a> {
         if is_above(best, if is_largest(self.prepared) { Tuning::LOST_GAP } else { Tuning::WHOLE_PLANS_GAP }) {
             self.offer_simple(bound, share, best);
         }
-        let [grid, chunks] = Tuning::SIMPLE_GAPS_OF_LARGE;
-        if is_above(best, grid) {
-            self.offer_simple_among(bound, &[SimplePlan::Grid], best);
-        }
+        let [long, short] = Tuning::SIMPLE_GAPS_OF_LARGE;
+        let grid = match best {
+            Some(found) if found.route.steps.len() <= Tuning::SHORT_ROUTE_STEPS => short,
+            _ => long,
+        };
         // One unit of such an output is worth more than a simple plan may pay more.
         let is_coarse = |found: &Candidate| found.route.amounts_out.iter().any(|out| f64::from(*out) * share < 1.0);
-        let has_few_units = best.as_ref().is_some_and(is_coarse);
-        if is_above(best, if has_few_units { share } else { chunks }) {
-            self.offer_simple_among(bound, &[SimplePlan::Chunks, SimplePlan::FineChunks], best);
-        }
+        let chunks = if best.as_ref().is_some_and(is_coarse) { share } else { short };
+        let plans = [(SimplePlan::Grid, grid), (SimplePlan::Chunks, chunks), (SimplePlan::FineChunks, chunks)];
+        self.offer_simple_among(bound, &plans, best);
     }
 
     /// Tries simple plans of a pair, as long as the bound is above the route by more than a share. Searches for them pass
@@ -96,9 +96,14 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Tries simple plans among the tokens that the first split of a pair ended with: as they are, and with the pools that
-    /// they use balanced. Over the whole of a large market they take longer, and seldom find more.
-    fn offer_simple_among(&self, bound: f64, plans: &[SimplePlan], best: &mut Option<Candidate>) {
+    /// Tries simple plans among the tokens that the first split of a pair ended with, each if the bound is above the route by
+    /// more than its share: as they are, and with the pools that they use balanced. Over the whole of a large market they
+    /// take longer, and seldom find more.
+    fn offer_simple_among(&self, bound: f64, plans: &[(SimplePlan, f64)], best: &mut Option<Candidate>) {
+        let is_above = |best: &Option<Candidate>, gap: f64| exceeds(bound, net_of(best.as_ref()), gap);
+        if !plans.iter().any(|(_, gap)| is_above(best, *gap)) {
+            return;
+        }
         let Some((tokens, start)) = self.searched_prices() else { return };
         let active = ActiveTokens::only(self.prepared, tokens, self.problem.token_count);
         let problem = Problem { active: Some(Arc::new(active)), recorder: None, ..self.problem.clone() };
@@ -107,7 +112,10 @@ impl<'a> Solver<'a> {
         let potentials = Potentials::new(&problem, 1.0);
         let mut search = self.search(&self.problem, &self.potentials, &[], &start, bound);
         let guesses = search.guesses();
-        for plan in plans {
+        for (plan, gap) in plans {
+            if !is_above(best, *gap) {
+                continue;
+            }
             let flows = plan.flows(&problem, &potentials, usize::MAX, &|_| f64::NEG_INFINITY).unwrap_or_default();
             self.offer(best, &flows);
             let pools: Vec<u32> = flows.iter().map(|flow| flow.pair).collect();
