@@ -518,15 +518,13 @@ impl Tuning {
     /// the pools. Results for these and for stops of pools are in `docs/internals/bench.md`, at the limit of gas.
     /// In a large market none is tried below the first gap, and in the largest none at all: each takes a tenth of a second.
     pub(crate) const FEWER_STEPS_GAP_OF_LARGE: f64 = 0.2;
-    pub(crate) const FEWER_STEPS: [(f64, u16, usize); 8] = [
+    pub(crate) const FEWER_STEPS: [(f64, u16, usize); 6] = [
+        (1e-2, u16::MAX, 2),
+        (1e-2, u16::MAX, 3),
+        (1e-2, u16::MAX, 4),
+        (1e-2, u16::MAX, 5),
         (1e-2, 16, usize::MAX),
         (1e-2, 8, usize::MAX),
-        (1e-2, u16::MAX, 5),
-        (1e-2, u16::MAX, 4),
-        (1e-2, u16::MAX, 3),
-        (1e-2, u16::MAX, 2),
-        (Self::LOST_GAP, 4, usize::MAX),
-        (Self::LOST_GAP, 3, usize::MAX),
     ];
     /// Most gas of routes whose pools are stopped earlier, as a multiple of what is allowed, and how often at most the pools
     /// left are balanced and stopped again. Without balancing, 25 of 374 trades paid less, by up to 163 basis points, and none
