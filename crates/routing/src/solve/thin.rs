@@ -25,13 +25,18 @@ impl Solver<'_> {
             return;
         }
         self.offer_chunks(bound, best);
-        self.offer_parts_again(bound, gap, best);
+        // No pool on the way refuses much of a trade that pays almost what marginal rates would.
+        let is_beyond =
+            exceeds(self.potentials.bound(&self.problem), net_of(best.as_ref()), Tuning::PARTS_LEAST_IMPACT);
+        if is_beyond {
+            self.offer_parts_again(bound, gap, best);
+        }
         let before = net_of(best.as_ref());
         let is_far = exceeds(bound, before, Tuning::FEWER_STEPS_GAP_OF_LARGE);
         if !is_large(self.prepared) || (is_far && !is_largest(self.prepared)) {
             self.offer_fewer_steps(bound, best);
         }
-        if net_of(best.as_ref()) > before {
+        if is_beyond && net_of(best.as_ref()) > before {
             self.offer_parts_again(bound, gap, best);
         }
     }
