@@ -520,6 +520,7 @@ impl Tuning {
     /// Searches of a pair with fewer steps, and with fewer pools on a path: the gap above which each is tried, the steps, and
     /// the pools. Results for these and for stops of pools are in `docs/internals/bench.md`, at the limit of gas.
     /// In a large market none is tried below the first gap, and in the largest none at all: each takes a tenth of a second.
+    /// Those that take least time come first. Of 354 trades none gained by 4 steps, and one by 3, 1.8 basis points.
     pub(crate) const FEWER_STEPS_GAP_OF_LARGE: f64 = 0.2;
     pub(crate) const FEWER_STEPS: [(f64, u16, usize); 6] = [
         (1e-2, u16::MAX, 2),

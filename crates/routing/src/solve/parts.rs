@@ -24,26 +24,43 @@ impl Solver<'_> {
     /// Tries a better part between any two tokens that all of the best route passes through, as long as that brings
     /// something and the bound is above the route by more than a gap.
     pub(super) fn offer_parts_again(&self, bound: f64, gap: f64, best: &mut Option<Candidate>) {
+        // The parts of the last round, and how many of them were searched before or when the route last changed: the others
+        // would be searched again in vain.
+        let (mut known, mut stale) = (Vec::new(), 0);
         for _ in 0..Tuning::PARTS_ROUNDS {
-            let before = net_of(best.as_ref());
-            let flows = self.flows_of(best.as_ref());
-            let passed = self.passed_by_all(&flows);
-            for (at, from) in passed.iter().enumerate() {
-                for to in &passed[at + 1..] {
-                    if !exceeds(bound, net_of(best.as_ref()), gap) {
-                        return;
-                    }
-                    let flows = self.flows_of(best.as_ref());
-                    if let Some(flows) = self.with_part_again(&flows, [*from, *to], gap) {
-                        self.offer(best, &flows);
-                    }
+            let parts = self.parts_of(best);
+            let count = if parts == known { stale } else { parts.len() };
+            stale = 0;
+            for (at, part) in parts.iter().enumerate().take(count) {
+                let before = net_of(best.as_ref());
+                if !exceeds(bound, before, gap) {
+                    return;
+                }
+                let flows = self.flows_of(best.as_ref());
+                if let Some(flows) = self.with_part_again(&flows, *part, gap) {
+                    self.offer(best, &flows);
+                }
+                if net_of(best.as_ref()) > before {
+                    stale = at + 1;
                 }
             }
+            let before = net_of(best.as_ref());
             *best = self.trim_gas(best.take());
-            if net_of(best.as_ref()) <= before {
+            if net_of(best.as_ref()) > before {
+                stale = parts.len();
+            }
+            if stale == 0 {
                 return;
             }
+            known = parts;
         }
+    }
+
+    /// Returns the ends of all parts of a route between two tokens that all of it passes through.
+    fn parts_of(&self, best: &Option<Candidate>) -> Vec<[u32; 2]> {
+        let passed = self.passed_by_all(&self.flows_of(best.as_ref()));
+        let from = |at: usize| passed[at + 1..].iter().map(|to| [passed[at], *to]).collect::<Vec<_>>();
+        (0..passed.len()).flat_map(from).collect()
     }
 
     /// Returns the flows of a route with the part between two tokens searched again. `None` if not all of the route passes
