@@ -2,7 +2,6 @@
 //! has ended.
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -278,8 +277,7 @@ const LONGEST_STOP: Duration = Duration::from_secs(22);
 async fn a_stop_under_full_load_cuts_no_answer_and_loses_no_quote() {
     let chain = Devnet::start(Options::default()).await.unwrap();
     // In memory where possible: a disk that still writes what the compiler left answers too late for every quote.
-    let memory = Path::new("/dev/shm");
-    let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+    let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let data = dir.path().join("data");
     let mut service = Service::start(&chain.http_url(), &data).await;
     let (answered, enough) = (Arc::<AtomicUsize>::default(), Arc::<Notify>::default());
