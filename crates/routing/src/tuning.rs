@@ -517,19 +517,14 @@ impl Tuning {
     pub(crate) const PARTS_LEAST_IMPACT: f64 = 0.1;
     /// Most rounds over the parts of a route. No record.
     pub(crate) const PARTS_ROUNDS: usize = 3;
-    /// Searches of a pair with fewer steps, and with fewer pools on a path: the gap above which each is tried, the steps, and
-    /// the pools. Results for these and for stops of pools are in `docs/internals/bench.md`, at the limit of gas.
-    /// In a large market none is tried below the first gap, and in the largest none at all: each takes a tenth of a second.
-    /// Those that take least time come first. Of 354 trades none gained by 4 steps, and one by 3, 1.8 basis points.
+    /// Gap above which a pair is searched again with fewer pools on a path, and with fewer steps; the same in a large market,
+    /// where each search takes a tenth of a second (none is tried in the largest); the steps and the pools, those that take
+    /// least time first. Results for these and for stops of pools are in `docs/internals/bench.md`, at the limit of gas. Of
+    /// 354 trades none gained by 4 steps, and one by 3, 1.8 basis points.
+    pub(crate) const FEWER_STEPS_GAP: f64 = 1e-2;
     pub(crate) const FEWER_STEPS_GAP_OF_LARGE: f64 = 0.2;
-    pub(crate) const FEWER_STEPS: [(f64, u16, usize); 6] = [
-        (1e-2, u16::MAX, 2),
-        (1e-2, u16::MAX, 3),
-        (1e-2, u16::MAX, 4),
-        (1e-2, u16::MAX, 5),
-        (1e-2, 16, usize::MAX),
-        (1e-2, 8, usize::MAX),
-    ];
+    pub(crate) const FEWER_STEPS: [(u16, usize); 6] =
+        [(u16::MAX, 2), (u16::MAX, 3), (u16::MAX, 4), (u16::MAX, 5), (16, usize::MAX), (8, usize::MAX)];
     /// Most gas of routes whose pools are stopped earlier, as a multiple of what is allowed, and how often at most the pools
     /// left are balanced and stopped again. Without balancing, 25 of 374 trades paid less, by up to 163 basis points, and none
     /// more; 4 times changed none.

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use braid_primitives::U256;
 
 use self::layered::LayeredTask;
+use self::simple_plans::chunks_gap_of_large;
 use crate::candidates::walk;
 use crate::exact::candidate::Candidate;
 use crate::exact::valuation;
@@ -162,13 +163,6 @@ fn exceeds(bound: f64, net: Option<f64>, share: f64) -> bool {
     net.is_none_or(|net| bound - net > share * bound.abs())
 }
 
-/// Returns whether a route that the solver has not tried yet in a large market may be better than one of value `net` by
-/// more than it looks for.
-fn may_others_pay_more(bound: f64, net: Option<f64>) -> bool {
-    let [_, short] = Tuning::SIMPLE_GAPS_OF_LARGE;
-    exceeds(bound, net, short)
-}
-
 /// The least dual known, and the prices of all tokens there.
 #[derive(Clone, Debug)]
 struct Tightest {
@@ -257,7 +251,8 @@ impl<'a> Solver<'a> {
     /// better. Does both at once if a thread is free, and then drops what the bound makes useless, so that the answer is
     /// the same.
     fn narrow_and_try_others(&self, task: LayeredTask<'a>, bound: f64, best: &mut Option<Candidate>) -> f64 {
-        let (net, copy, mut tried) = (net_of(best.as_ref()), self.for_another_thread(), best.clone());
+        let (net, gap) = (net_of(best.as_ref()), chunks_gap_of_large(best.as_ref()));
+        let (copy, mut tried) = (self.for_another_thread(), best.clone());
         let others = move || {
             copy.try_others(bound, &mut tried);
             (tried, copy.exceeded_gas.get(), copy.over_gas.take())
@@ -267,9 +262,9 @@ impl<'a> Solver<'a> {
             (narrowed, tried)
         } else {
             let narrowed = task.run();
-            (narrowed, may_others_pay_more(narrowed, net).then(others))
+            (narrowed, exceeds(narrowed, net, gap).then(others))
         };
-        if let Some((tried, exceeded_gas, over_gas)) = tried.filter(|_| may_others_pay_more(narrowed, net)) {
+        if let Some((tried, exceeded_gas, over_gas)) = tried.filter(|_| exceeds(narrowed, net, gap)) {
             *best = tried;
             self.exceeded_gas.set(exceeded_gas);
             self.over_gas.replace(over_gas);

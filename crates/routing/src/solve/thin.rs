@@ -80,10 +80,10 @@ impl Solver<'_> {
 
     /// Searches again with fewer steps, and with fewer pools on a path: more steps must not pay less.
     fn offer_fewer_steps(&self, bound: f64, best: &mut Option<Candidate>) {
-        for (gap, max_steps, hops) in Tuning::FEWER_STEPS {
+        for (max_steps, hops) in Tuning::FEWER_STEPS {
             let (steps, most_hops) = (usize::from(max_steps), self.problem.hops);
             let is_less = steps < self.problem.max_steps || hops < most_hops;
-            if !is_less || !exceeds(bound, net_of(best.as_ref()), gap) {
+            if !is_less || !exceeds(bound, net_of(best.as_ref()), Tuning::FEWER_STEPS_GAP) {
                 continue;
             }
             let request = Request { max_steps: max_steps.min(self.request.max_steps), ..self.request.clone() };
