@@ -26,7 +26,6 @@ use std::sync::Arc;
 use braid_primitives::U256;
 
 use self::layered::LayeredTask;
-use self::simple_plans::chunks_gap_of_large;
 use crate::candidates::walk;
 use crate::exact::candidate::Candidate;
 use crate::exact::valuation;
@@ -251,7 +250,7 @@ impl<'a> Solver<'a> {
     /// better. Does both at once if a thread is free, and then drops what the bound makes useless, so that the answer is
     /// the same.
     fn narrow_and_try_others(&self, task: LayeredTask<'a>, bound: f64, best: &mut Option<Candidate>) -> f64 {
-        let (net, gap) = (net_of(best.as_ref()), chunks_gap_of_large(best.as_ref()));
+        let (net, gap) = (net_of(best.as_ref()), Self::chunks_gap_of_large(best.as_ref()));
         let (copy, mut tried) = (self.for_another_thread(), best.clone());
         let others = move || {
             copy.try_others(bound, &mut tried);

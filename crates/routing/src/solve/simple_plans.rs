@@ -11,17 +11,17 @@ use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::tuning::Tuning;
 
-/// Returns the gap from the best route above which splits by chunks are tried in a large market, the least of all plans.
-/// Where one atomic unit of an output is worth more than a simple plan may pay more, it is that of a small market.
-pub(super) fn chunks_gap_of_large(best: Option<&Candidate>) -> f64 {
-    let [_, short] = Tuning::SIMPLE_GAPS_OF_LARGE;
-    let is_coarse = |found: &Candidate| {
-        found.route.amounts_out.iter().any(|amount_out| f64::from(*amount_out) * Tuning::SIMPLE_GAP < 1.0)
-    };
-    if best.is_some_and(is_coarse) { Tuning::SIMPLE_GAP } else { short }
-}
-
 impl<'a> Solver<'a> {
+    /// Returns the gap from the best route above which splits by chunks are tried in a large market, the least of all plans.
+    /// Where one atomic unit of an output is worth more than a simple plan may pay more, it is that of a small market.
+    pub(super) fn chunks_gap_of_large(best: Option<&Candidate>) -> f64 {
+        let [_, short] = Tuning::SIMPLE_GAPS_OF_LARGE;
+        let is_coarse = |found: &Candidate| {
+            found.route.amounts_out.iter().any(|amount_out| f64::from(*amount_out) * Tuning::SIMPLE_GAP < 1.0)
+        };
+        if best.is_some_and(is_coarse) { Tuning::SIMPLE_GAP } else { short }
+    }
+
     /// Tries the plans of simpler routers, so that the answer is not worse than theirs, if the bound is above the route by
     /// more than a share. That a route has all the steps that it may have is no reason to leave them out: they may have as
     /// many. They run over the pools that a better route can use. In a large market these are often too many: there plans
@@ -42,7 +42,7 @@ impl<'a> Solver<'a> {
             Some(found) if found.route.steps.len() <= Tuning::SHORT_ROUTE_STEPS => short,
             _ => long,
         };
-        let chunks = chunks_gap_of_large(best.as_ref());
+        let chunks = Self::chunks_gap_of_large(best.as_ref());
         let plans = [(SimplePlan::Grid, grid), (SimplePlan::Chunks, chunks), (SimplePlan::FineChunks, chunks)];
         self.offer_simple_among(bound, &plans, best);
     }
