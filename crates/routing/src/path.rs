@@ -88,7 +88,13 @@ pub(crate) fn repriced(problem: &Problem<'_>, used: &Support, path: &[Flow], amo
 
 /// Computes a pool's output for an amount, and its gas units; for a pool in use, the output and the gas that the amount
 /// adds. `None` if the pool pays nothing, or takes no more.
-fn on_top(problem: &Problem<'_>, pair: u32, side: u8, held: Option<f64>, amount_in: f64) -> Option<(f64, f64)> {
+pub(crate) fn on_top(
+    problem: &Problem<'_>,
+    pair: u32,
+    side: u8,
+    held: Option<f64>,
+    amount_in: f64,
+) -> Option<(f64, f64)> {
     let (curve, direction) = problem.direction(pair, side)?;
     if held.unwrap_or(0.0) + amount_in > direction.capacity_in() * Tuning::CAPACITY_FILLED {
         return None;

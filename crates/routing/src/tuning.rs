@@ -507,6 +507,25 @@ impl Tuning {
     /// large market, where they take longer, and the third in the largest. Results for these and for the next constants are in
     /// `docs/internals/bench.md`, beyond the liquidity.
     pub(crate) const THIN_GAPS: [f64; 3] = [1e-3, 5e-3, Self::LOST_GAP];
+    /// Share of the bound below which all that is sold counts as worth next to nothing by the bound's own price: the pools on
+    /// the way take only a part of it. And the gap at which a route that sells the rest as a surplus is not improved further.
+    /// Results for these and for the next constants are in `docs/internals/bench.md`, more than the pools take.
+    pub(crate) const SURPLUS_WORTH_SHARE: f64 = 0.05;
+    pub(crate) const SURPLUS_GAP: f64 = 1e-4;
+    /// Most parts that fill the pools, and the share of the bound that one is worth at first; the share of the first part's
+    /// rate below which one counts as worth nothing; how often parts are reduced, and by what factor.
+    pub(crate) const FILL_PARTS: u16 = 400;
+    pub(crate) const FILL_PART_SHARE: f64 = 1e-2;
+    pub(crate) const FILL_LEAST_RATE: f64 = 1e-2;
+    pub(crate) const FILL_REDUCTIONS: u32 = 6;
+    pub(crate) const FILL_REDUCTION: f64 = 4.0;
+    /// Most gas of the path that takes the surplus; the most that it may bring of what the route holds of its last token; the
+    /// number of such paths that are tried; and the rounds in which its amounts settle, up to a precision.
+    pub(crate) const SURPLUS_GAS_UNITS: f64 = 1e6;
+    pub(crate) const SURPLUS_MOST_SHARE: f64 = 0.9;
+    pub(crate) const SURPLUS_PATHS: usize = 8;
+    pub(crate) const SURPLUS_ROUNDS: usize = 16;
+    pub(crate) const SURPLUS_PRECISION: f64 = 1e-9;
     /// Equal parts of a split by chunks there, and the assumed costs of the most gas that a route may use, as shares of the
     /// trade. With 100 parts, nine of 264 drains paid less, by up to 252 basis points, and two more; with 5 costs, 12 of 659
     /// paid less, by up to 213, and none more.

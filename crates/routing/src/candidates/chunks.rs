@@ -23,24 +23,47 @@ pub(crate) struct Cut {
 
 /// Computes the flow of all parts; empty if the first part finds no path.
 pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) -> Vec<Flow> {
-    let mut split = Split {
-        problem,
-        potentials,
-        cut,
-        support: Support::default(),
-        added: 0,
-        paths: Vec::new(),
-        refused: Vec::new(),
-        unknown_net: f64::INFINITY,
-        last_net: f64::INFINITY,
-    };
+    let mut split = Split::new(problem, potentials, cut);
+    let part = problem.amount / f64::from(cut.chunks);
     for _ in 0..cut.chunks {
         // Ends early if no path takes another part: the rest follows the proportions reached so far.
-        if split.add_part().is_none() {
+        if split.add_part(part, f64::NEG_INFINITY).is_none() {
             break;
         }
     }
     split.support.flows().to_vec()
+}
+
+/// Computes the flow that sells an amount until one part more would bring next to nothing, because the pools on the way to the
+/// output take no more; `None` if the whole amount is sold before.
+///
+/// At first each part is worth about `value`. When no path takes another one, smaller parts fill what is left of the pools.
+pub(crate) fn filled(problem: &Problem<'_>, potentials: &Potentials, value: f64) -> Option<Vec<Flow>> {
+    let cut = Cut { chunks: Tuning::FILL_PARTS, paths: usize::MAX, quotes: usize::MAX };
+    let mut split = Split::new(problem, potentials, cut);
+    let mut part = value / potentials.worth[problem.source];
+    let (mut sold, mut first_rate, mut reductions) = (0.0, None, 0);
+    for _ in 0..cut.chunks {
+        if sold + part > problem.amount {
+            return None;
+        }
+        let least = first_rate.map_or(f64::NEG_INFINITY, |rate: f64| rate * part * Tuning::FILL_LEAST_RATE);
+        if let Some(net) = split.add_part(part, least) {
+            sold += part;
+            first_rate = first_rate.or(Some(net / part));
+            if reductions == 0 && net < 0.5 * value {
+                part *= 2.0;
+                split.resize_parts();
+            }
+        } else if reductions < Tuning::FILL_REDUCTIONS {
+            reductions += 1;
+            part /= Tuning::FILL_REDUCTION;
+            split.resize_parts();
+        } else {
+            return Some(split.support.flows().to_vec()).filter(|flows| !flows.is_empty());
+        }
+    }
+    None
 }
 
 /// A path that the next part may take.
@@ -83,10 +106,30 @@ struct Split<'a, 'p> {
     last_net: f64,
 }
 
-impl Split<'_, '_> {
-    /// Sends one more part along the path that pays most for it; `None` if no path takes it.
-    fn add_part(&mut self) -> Option<()> {
-        let part = self.problem.amount / f64::from(self.cut.chunks);
+impl<'a, 'p> Split<'a, 'p> {
+    fn new(problem: &'a Problem<'p>, potentials: &'a Potentials, cut: Cut) -> Self {
+        Self {
+            problem,
+            potentials,
+            cut,
+            support: Support::default(),
+            added: 0,
+            paths: Vec::new(),
+            refused: Vec::new(),
+            unknown_net: f64::INFINITY,
+            last_net: f64::INFINITY,
+        }
+    }
+
+    /// Forgets what was known about parts of another size.
+    fn resize_parts(&mut self) {
+        (self.unknown_net, self.last_net) = (f64::INFINITY, f64::INFINITY);
+        self.paths.iter_mut().for_each(|path| path.is_stale = true);
+    }
+
+    /// Sends one more part along the path that pays most for it, and returns its value, net of gas; `None` if no path takes
+    /// it, or none pays at least `least`.
+    fn add_part(&mut self, part: f64, least: f64) -> Option<f64> {
         let mut best = self.best(part);
         if best.as_ref().is_none_or(|best| best.net < self.unknown_net) {
             self.search(part, self.soon(best.as_ref()));
@@ -94,7 +137,7 @@ impl Split<'_, '_> {
             // Paths that pay more but that the limits forbid are no reason to search again for the next part.
             self.unknown_net = self.unknown_net.min(self.soon(best.as_ref()));
         }
-        let Best { at, net, support } = best?;
+        let Best { at, net, support } = best.filter(|best| best.net >= least)?;
         self.last_net = net;
         if support.len() > self.support.len() {
             self.added += 1;
@@ -105,7 +148,7 @@ impl Split<'_, '_> {
         for path in &mut self.paths {
             path.is_stale |= path.flows.iter().any(|flow| taken.contains(&flow.pair));
         }
-        Some(())
+        Some(net)
     }
 
     /// Returns what the best path will pay for a part a few parts later, if it goes on falling as it did.

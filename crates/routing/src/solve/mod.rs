@@ -18,6 +18,7 @@ mod save_gas;
 mod simple_plans;
 mod simpler;
 mod split;
+mod surplus;
 mod thin;
 
 use std::cell::{Cell, RefCell};
@@ -204,6 +205,10 @@ impl<'a> Solver<'a> {
         let mut best: Option<Candidate> = None;
         self.first(true, &mut best)?;
         let (mut bound, task) = self.split_all(&mut best);
+        if self.offer_surplus(bound, &mut best) {
+            self.offer_simple_plans(bound, Tuning::SIMPLE_GAP, &mut best);
+            return Ok((bound, best));
+        }
         // The bound holds for routes beyond the limit of gas too: it cannot fall below the best of them. Where that is near,
         // how much a narrower bound would say is known when the best route within the limit is.
         let most_over_gas = self.over_gas.borrow().iter().map(|found| found.net).reduce(f64::max);

@@ -46,11 +46,7 @@ impl Solver<'_> {
     /// with.
     pub(super) fn offer_chunks(&self, bound: f64, best: &mut Option<Candidate>) {
         let before = net_of(best.as_ref());
-        let mut whole = Problem { recorder: None, ..self.problem.clone() };
-        if is_largest(self.prepared) {
-            let Some((tokens, _)) = self.searched_prices() else { return };
-            whole.active = Some(Arc::new(ActiveTokens::only(self.prepared, tokens, whole.token_count)));
-        }
+        let Some(whole) = self.for_chunks() else { return };
         for share in Tuning::CHUNKED_GAS_SHARES {
             let problem = whole.at_dearer_gas(bound, share);
             let potentials = Potentials::new(&problem, 1.0);
@@ -66,6 +62,17 @@ impl Solver<'_> {
         if net_of(best.as_ref()) > before {
             self.offer_refined(best);
         }
+    }
+
+    /// Returns the problem over the tokens among which many chunks are sent: in the largest markets only those that the first
+    /// split ended with. `None` if it ended before its search.
+    pub(super) fn for_chunks(&self) -> Option<Problem<'_>> {
+        let mut whole = Problem { recorder: None, ..self.problem.clone() };
+        if is_largest(self.prepared) {
+            let (tokens, _) = self.searched_prices()?;
+            whole.active = Some(Arc::new(ActiveTokens::only(self.prepared, tokens, whole.token_count)));
+        }
+        Some(whole)
     }
 
     /// Returns the best flow over the pools of another, for a trade of about `value`.

@@ -65,6 +65,44 @@ fn a_pool_behind_another_is_stopped_too() {
     assert!(gas_units <= MAX_ROUTE_GAS_UNITS, "{gas_units}");
 }
 
+/// Returns a pool with 1,000 ether of each coin within 10% of the price, and nothing at any other: it takes no more than about
+/// 1,050 ether.
+fn bounded(number: u8, coins: (usize, usize)) -> Pool {
+    let mut pool = endless(number, coins);
+    if let PoolState::UniswapV3(state) = &mut pool.state {
+        let liquidity = 20_000_000_000_000_000_000_000_u128;
+        state.liquidity = liquidity;
+        let ends = [(-1_000, liquidity.cast_signed()), (1_000, -liquidity.cast_signed())];
+        state.ticks = ends.map(|(at, net)| Tick::new(at, net, liquidity).unwrap()).into_iter().collect();
+    }
+    pool
+}
+
+#[test]
+fn what_full_pools_do_not_take_is_sold_where_it_displaces_little() {
+    let sketch = |coins, depth| Sketch { coins, depth, tilt: 1.0, concentrated: false, fee: 3000 };
+    // The two pools that pay token 0 are full long before everything is sold. A path for the rest is a pool from the input, one
+    // from a token on the way, or two pools through a token that no good route passes.
+    let poor: [&[Pool]; 3] = [
+        &[pool(2, &sketch((1, 3), 20.0))],
+        &[pool(2, &sketch((2, 3), 20.0))],
+        &[pool(2, &sketch((1, 4), 20.0)), pool(3, &sketch((4, 2), 20.0))],
+    ];
+    for pools in poor {
+        for ether in [3_000_u64, 10_000, 100_000, 1_000_000] {
+            let good = [wrapper(), pool(0, &sketch((1, 2), 50_000.0)), pool(1, &sketch((2, 3), 50_000.0))];
+            let pools = good.iter().chain(pools).cloned().chain([bounded(8, (2, 0)), bounded(9, (3, 0))]);
+            let tokens = tokens(5);
+            let market = Market::empty(block(), Arc::clone(&tokens)).next(block(), tokens, pools).unwrap();
+            let amount = U256::from(ether) * U256::from(10).pow(U256::from(18));
+            let found = solve(&Prepared::new(Arc::new(market)), &request(token(1), amount, token(0), GWEI)).unwrap();
+            let (paid, certificate) = (f64::from(found.route.amounts_out[0]) / 1e18, found.certificate.unwrap());
+            assert!((1_900.0..2_000.0).contains(&paid), "{paid} for {ether}");
+            assert!(certificate.gap_bps < 2.0, "{} basis points for {ether}", certificate.gap_bps);
+        }
+    }
+}
+
 #[test]
 fn amounts_far_beyond_the_liquidity_pay_as_much_as_400_chunks() {
     let mut compared = 0;
