@@ -512,6 +512,7 @@ impl Tuning {
     /// Results for these and for the next constants are in `docs/internals/bench.md`, more than the pools take.
     pub(crate) const SURPLUS_WORTH_SHARE: f64 = 0.05;
     pub(crate) const SURPLUS_GAP: f64 = 1e-4;
+    pub(crate) const SURPLUS_GAS_SHARES: [f64; 3] = [0.0, 1e-2, 1e-1];
     /// Most parts that fill the pools, and the share of the bound that one is worth at first; the share of the first part's
     /// rate below which one counts as worth nothing; how often parts are reduced, and by what factor.
     pub(crate) const FILL_PARTS: u16 = 400;

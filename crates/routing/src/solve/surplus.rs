@@ -27,23 +27,37 @@ impl Solver<'_> {
         if !self.problem.is_pair() || is_sold_whole {
             return false;
         }
-        let Some(problem) = self.for_chunks() else { return false };
-        let potentials = Potentials::new(&problem, 1.0);
-        let Some(flows) = filled(&problem, &potentials, Tuning::FILL_PART_SHARE * bound) else { return false };
-        let Some(surplus) = Surplus::of(&self.problem, &flows) else { return false };
+        let Some(whole) = self.for_chunks() else { return false };
         let is_good = |best: &Option<Candidate>| !exceeds(bound, net_of(best.as_ref()), Tuning::SURPLUS_GAP);
-        let mut tried = 0;
+        for share in Tuning::SURPLUS_GAS_SHARES {
+            let used_too_much = self.offer_filled(&whole.at_dearer_gas(bound, share), bound, best);
+            if is_good(best) || !used_too_much {
+                break;
+            }
+        }
+        is_good(best)
+    }
+
+    /// Fills the pools on the way, those that earn their gas at the problem's price of it, and sells the surplus. Returns whether
+    /// a route used more gas than a transaction may.
+    fn offer_filled(&self, problem: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) -> bool {
+        let potentials = Potentials::new(problem, 1.0);
+        let Some(flows) = filled(problem, &potentials, Tuning::FILL_PART_SHARE * bound) else { return false };
+        let Some(surplus) = Surplus::of(&self.problem, &flows) else { return false };
+        let (mut tried, before) = (0, self.over_gas.borrow().len());
+        let is_over_gas = || self.over_gas.borrow().len() > before;
         for pools in 1..self.problem.hops {
             for path in surplus.paths(pools) {
                 let Some(flows) = surplus.sold_along(&path) else { continue };
                 self.offer(best, &flows);
                 tried += 1;
-                if is_good(best) || tried == Tuning::SURPLUS_PATHS {
-                    return is_good(best);
+                let is_good = !exceeds(bound, net_of(best.as_ref()), Tuning::SURPLUS_GAP);
+                if is_good || tried == Tuning::SURPLUS_PATHS {
+                    return is_over_gas();
                 }
             }
         }
-        is_good(best)
+        is_over_gas()
     }
 }
 
