@@ -71,6 +71,8 @@ pub struct Direction {
     reject_in: f64,
     reject_out: f64,
     depth: f64,
+    /// Marginal rate at which a bound continues the curve beyond its capacity; zero if nothing more can be sold.
+    beyond: f64,
     knots: Box<[Knot]>,
     near: Near,
 }
@@ -118,6 +120,7 @@ impl Direction {
             reject_in: 1.0 / (widest * root).sqrt(),
             reject_out: (gamma * root / widest).sqrt(),
             depth: first.liquidity * root,
+            beyond: 0.0,
             knots: knots.into_boxed_slice(),
             near: Near::default(),
         })
@@ -134,6 +137,23 @@ impl Direction {
         let end = (rate * (1.0 - FLATNESS)).sqrt();
         let liquidity = capacity_in / fall_of_inverse(start, end);
         Self::new(1.0, start, &[Stretch { end, liquidity, gas_units: 0.0 }])
+    }
+
+    /// Lets a bound continue the curve beyond its capacity at a rate: the capacity is only what trades are assumed to need, or
+    /// it grows while other trades of a route change the pool. Plans keep the capacity.
+    pub(crate) fn continued_at(self, rate: f64) -> Self {
+        Self { beyond: rate, ..self }
+    }
+
+    /// Returns the marginal rate at the capacity, fee included.
+    pub(crate) fn last_rate(&self) -> f64 {
+        let root = self.last().root;
+        self.gamma * root * root
+    }
+
+    /// Returns whether a bound continues the curve beyond its capacity.
+    pub(crate) fn is_continued(&self) -> bool {
+        self.beyond > 0.0
     }
 
     /// Returns the marginal rate at zero input: output per unit of input, fee included.
@@ -330,10 +350,14 @@ impl Direction {
     /// Returns the maximum profit of a trade of at most `cap` in at these prices, net of `gas` and of passed ends at
     /// `gas_price` per unit; at least 0.
     ///
-    /// This is the exact supremum over the gas staircase, up to floating-point error; see [`Direction::noise`].
+    /// This is the exact supremum over the gas staircase, up to floating-point error; see [`Direction::noise`]. A curve that
+    /// continues beyond its capacity counts up to `cap`.
     pub fn most_earned(&self, price_in: f64, price_out: f64, cap: f64, gas: f64, gas_price: f64) -> f64 {
         let Some(trade) = self.best_trade(price_in, price_out, cap, 0.0) else { return 0.0 };
         let mut best = price_out * trade.amount_out - price_in * trade.amount_in - gas;
+        if self.beyond > 0.0 && price_in < self.beyond * price_out {
+            best += (cap - self.capacity_in()).max(0.0) * (self.beyond * price_out - price_in);
+        }
         if best <= 0.0 || gas_price <= 0.0 || trade.gas_units <= 0.0 {
             return best.max(0.0);
         }

@@ -15,6 +15,6 @@ mod sampled;
 
 pub(crate) use direction::fall_of_inverse;
 pub use direction::{Direction, GasSpread, Stretch, Trade};
-pub(crate) use fixed::{MOST, fixed_rate, likely_room};
+pub(crate) use fixed::{Room, fixed_rate, likely_room};
 pub use pair::PairCurve;
 pub use sampled::{sampled, sampled_at};

@@ -5,6 +5,7 @@ use braid_primitives::ExecutionBlock;
 
 use crate::{
     DecodeError, Freshness, Product, StateReader, SwapError,
+    continuous::{Direction, Room},
     reading::{Reading, Stop},
     registry::{own, with_vault_record},
     vault::{Action, EarlierTrades, Lender, Lends, Rate, Trade, Traded, Vault, VaultProtocol},
@@ -73,14 +74,15 @@ impl Vault {
         }, else Err(SwapError::Closed))
     }
 
-    /// Estimates the maximum input of a deposit and of a redemption, from the optimiser's curve.
-    pub(crate) fn room(&self, at: &ExecutionBlock) -> [f64; 2] {
+    /// Estimates the room for deposits and for redemptions, from the optimiser's curve.
+    pub(crate) fn rooms(&self, at: &ExecutionBlock) -> [Room; 2] {
         let curve = self.product.curve(&self.state, [0, 1], at);
-        let most = |side: u8| {
+        [0, 1].map(|side| {
             let direction = curve.as_ref().and_then(|curve| curve.direction(side));
-            direction.map_or(0.0, crate::continuous::Direction::capacity_in)
-        };
-        [most(0), most(1)]
+            let likely = direction.map_or(0.0, Direction::capacity_in);
+            let is_assumed = direction.is_some_and(Direction::is_continued);
+            Room { limit: if is_assumed { f64::INFINITY } else { likely }, likely }
+        })
     }
 
     /// Dispatches to [`VaultProtocol::preview_gas_units`].

@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{Conversion, State};
-use crate::continuous::{MOST, PairCurve, fixed_rate, likely_room};
+use crate::continuous::{PairCurve, Room, fixed_rate, likely_room};
 
 /// Returns the curve of both directions in a block; `None` if the vault's arithmetic reverts.
 pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
@@ -15,13 +15,10 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
     let redeemable =
         f64::from(state.limits.max_redeem_shares.min(now.in_circulation().unwrap_or(U256::MAX))).min(payable);
     let gas = |deposits| state.gas_units(deposits);
-    let room = f64::from(state.limits.room(&now, at.timestamp)?).min(now.likely_most());
-    Some(fixed_rate(
-        shares_per_asset,
-        room,
-        redeemable.min(now.likely_most() * shares_per_asset),
-        [gas(true), gas(false)],
-    ))
+    let likely = now.likely_most();
+    let deposits = Room { limit: f64::from(state.limits.room(&now, at.timestamp)?), likely };
+    let redemptions = Room { limit: redeemable, likely: likely * shares_per_asset };
+    Some(fixed_rate(shares_per_asset, [deposits, redemptions], [gas(true), gas(false)]))
 }
 
 impl Conversion {
@@ -34,6 +31,6 @@ impl Conversion {
     /// Returns the maximum trade that the optimiser assumes: a larger capacity would widen the bound
     /// (`Direction::linear`).
     fn likely_most(&self) -> f64 {
-        self.holdings().map_or(MOST, |held| likely_room(f64::from(held)))
+        self.holdings().map_or(f64::INFINITY, |held| likely_room(f64::from(held)))
     }
 }

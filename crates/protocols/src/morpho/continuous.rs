@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{MetaMorpho, VaultV2, gas, vault_v2};
-use crate::continuous::{PairCurve, fixed_rate};
+use crate::continuous::{PairCurve, Room, fixed_rate};
 
 /// Returns a MetaMorpho vault's curve of both directions in a block; `None` if the contracts' arithmetic reverts.
 pub(super) fn metamorpho(vault: &MetaMorpho, at: &ExecutionBlock) -> Option<PairCurve> {
@@ -35,5 +35,5 @@ fn pair_curve(
         return None;
     }
     let redeemable = (f64::from(withdrawable) * shares_per_asset).min(f64::from(total_shares));
-    Some(fixed_rate(shares_per_asset, f64::from(suppliable), redeemable, gas_units))
+    Some(fixed_rate(shares_per_asset, [f64::from(suppliable), redeemable].map(Room::limited), gas_units))
 }

@@ -2,9 +2,10 @@
 
 use alloy_primitives::{Address, Bytes, U256, address};
 use alloy_sol_types::{SolCall, SolValue, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, TokenId};
 use braid_protocols::{
-    Call, Discovered, PoolState, Product, ReadProgress, SwapError,
+    Call, Discovered, Pool, PoolState, Product, ReadProgress, SwapError,
+    continuous::PairCurve,
     erc4626::{Accrual, Conversion, Limits, RAY, State, WAD},
     lido::{self, StakeLimit},
     vault::Rounding,
@@ -200,6 +201,27 @@ fn an_empty_vault_converts_one_to_one() {
 
 fn lido(stake_limit: StakeLimit) -> lido::State {
     lido::State { total_pooled_ether_wei: units(12_000), total_shares: units(10_000), stake_limit, stopped: false }
+}
+
+#[test]
+fn a_bound_goes_on_beyond_what_a_wrapper_is_assumed_to_take_and_stops_at_a_limit_of_the_contract() {
+    let key = address!("0x7f39C581F595B53c5cb19bD0b3f8dA6c935E2Ca0");
+    let most = |product, state: lido::State| {
+        let coins = [TokenId(1), TokenId(2)].into_iter().collect();
+        let pool = Pool { key: key.into(), product, coins, state: PoolState::Lido(state) };
+        let curve = PairCurve::of(&pool, [0, 1], &NOW).unwrap();
+        // Sells ten times as much stETH, or ether, as there is.
+        curve.direction(0).unwrap().most_earned(0.0, 1.0, 120_000e18, 0.0, 0.0)
+    };
+    let limit = StakeLimit::Limited {
+        previous_wei: units(10),
+        previous_block: 0,
+        growth_per_block_wei: U256::ZERO,
+        max_wei: units(10),
+    };
+    let wrapped = f64::from(lido(limit).wrap(units(120_000)).unwrap());
+    assert!(most(Product::LidoWsteth, lido(limit)) >= wrapped);
+    assert!(most(Product::LidoSteth, lido(limit)) < 10.001e18);
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Pairs: two coins of a pool, which the optimiser prices as a market of their own.
 //!
 //! A pool of two coins is one pair, one of `n` coins is `n·(n−1)/2`. Each pair has the curve of the pool in its present
-//! state. So the sum of what pairs earn bounds what the pool earns if a route uses it once, or several times from the
-//! same coin or to the same coin: such trades worsen each other's prices. Exact amounts always come from the pool
-//! itself, with the state changes that the route made to it before.
+//! state. So the sum of what pairs earn bounds what the pool earns if each trade of a route pays at most what its pair's
+//! curve says: if the route uses the pool once, or trades that worsen each other's prices, as any two from the same coin or
+//! to the same coin of a weighted pool do. In a pool with a stable invariant of several coins, or of which the share is a
+//! coin, one trade can improve the price of another; the bound does not cover that. Exact amounts always come from the
+//! pool itself, with the state changes that the route made to it before.
 
 use std::ops::Range;
 

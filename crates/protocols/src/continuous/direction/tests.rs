@@ -172,6 +172,25 @@ fn a_fixed_rate_holds_to_nine_digits_up_to_its_capacity() {
 }
 
 #[test]
+fn a_bound_continues_a_curve_beyond_an_assumed_capacity_at_its_last_rate() {
+    let limited = Direction::new(0.997, 2.0, &[Stretch { end: 1.0, liquidity: 1e6, gas_units: 0.0 }]).unwrap();
+    let (capacity, last_rate) = (limited.capacity_in(), limited.last_rate());
+    let continued = limited.clone().continued_at(last_rate);
+    for times in [0.5, 1.0, 3.0] {
+        // At this price the whole capacity is sold, and more would earn a tenth of what it pays.
+        let (cap, price_in) = (times * capacity, 0.9 * last_rate);
+        let more = (cap - capacity).max(0.0) * (last_rate - price_in);
+        let [without, with] = [&limited, &continued].map(|d| d.most_earned(price_in, 1.0, cap, 0.0, 0.0));
+        assert!((with - without - more).abs() <= 1e-9 * with, "{with} is not {without} and {more} more");
+    }
+    // Nothing more is sold where the last rate does not pay, and plans keep to the capacity.
+    let price_in = 1.1 * last_rate;
+    let earned = [&limited, &continued].map(|d| d.most_earned(price_in, 1.0, f64::INFINITY, 0.0, 0.0));
+    assert_eq!(earned[0], earned[1]);
+    assert_eq!(continued.best_trade(0.0, 1.0, f64::INFINITY, 0.0), limited.best_trade(0.0, 1.0, f64::INFINITY, 0.0));
+}
+
+#[test]
 fn a_side_that_pays_nothing_is_no_direction() {
     assert!(Direction::new(0.997, 1.0, &[]).is_none());
     assert!(Direction::new(0.997, 1.0, &[Stretch { end: 0.5, liquidity: 0.0, gas_units: 0.0 }]).is_none());

@@ -3,7 +3,7 @@
 use braid_primitives::ExecutionBlock;
 
 use super::{State, gas};
-use crate::continuous::{PairCurve, fixed_rate, likely_room};
+use crate::continuous::{PairCurve, Room, fixed_rate, likely_room};
 
 /// Returns the curve of both directions in a block; `None` while nothing can be traded.
 pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve> {
@@ -13,7 +13,7 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
     }
     let supply = f64::from(state.total_shares);
     let redeemable = (f64::from(state.withdrawable(at.timestamp)) / price).min(supply);
-    let depositable = likely_room(supply * price);
+    let depositable = Room { limit: f64::INFINITY, likely: likely_room(supply * price) };
     let gas_units = [gas::gas_units(state, true), gas::gas_units(state, false)];
-    Some(fixed_rate(1.0 / price, depositable, redeemable, gas_units))
+    Some(fixed_rate(1.0 / price, [depositable, Room::limited(redeemable)], gas_units))
 }

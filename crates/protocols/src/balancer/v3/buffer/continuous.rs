@@ -6,7 +6,7 @@ use braid_primitives::ExecutionBlock;
 
 use super::State;
 use crate::{
-    continuous::{PairCurve, fixed_rate},
+    continuous::{PairCurve, Room, fixed_rate},
     vault::EarlierTrades,
 };
 
@@ -21,8 +21,8 @@ pub(crate) fn pair_curve(state: &State, at: &ExecutionBlock) -> Option<PairCurve
     let rate = state.vault.rate(at, EarlierTrades::NONE).ok()?;
     let shares_per_asset = f64::from(rate.down(true, PROBE)?) / f64::from(PROBE);
     let [assets, shares] = state.held.map(f64::from);
-    let [depositable, redeemable] = state.vault.room(at);
-    let wrapped = shares / shares_per_asset + depositable;
-    let unwrapped = assets * shares_per_asset + redeemable;
-    (shares_per_asset > 0.0).then(|| fixed_rate(shares_per_asset, wrapped, unwrapped, [state.gas_units(); 2]))
+    let and_behind = |held: f64, room: Room| Room { limit: held + room.limit, likely: held + room.likely };
+    let [deposits, redemptions] = state.vault.rooms(at);
+    let rooms = [and_behind(shares / shares_per_asset, deposits), and_behind(assets * shares_per_asset, redemptions)];
+    (shares_per_asset > 0.0).then(|| fixed_rate(shares_per_asset, rooms, [state.gas_units(); 2]))
 }
