@@ -139,16 +139,10 @@ impl Direction {
         Self::new(1.0, start, &[Stretch { end, liquidity, gas_units: 0.0 }])
     }
 
-    /// Lets a bound continue the curve beyond its capacity at a rate: the capacity is only what trades are assumed to need, or
-    /// it grows while other trades of a route change the pool. Plans keep the capacity.
+    /// Lets a bound continue the curve beyond its capacity at a rate, because the capacity is only what trades are assumed to
+    /// need. Plans keep the capacity.
     pub(crate) fn continued_at(self, rate: f64) -> Self {
         Self { beyond: rate, ..self }
-    }
-
-    /// Returns the marginal rate at the capacity, fee included.
-    pub(crate) fn last_rate(&self) -> f64 {
-        let root = self.last().root;
-        self.gamma * root * root
     }
 
     /// Returns whether a bound continues the curve beyond its capacity.

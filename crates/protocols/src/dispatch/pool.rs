@@ -5,7 +5,7 @@ use braid_primitives::{ExecutionBlock, PoolKey, TokenId};
 
 use crate::{
     After, Pool, Protocol, RouteState, Sale, SharedWords, SharesPaid, Step, StepCode, Swap, SwapError,
-    continuous::{Direction, PairCurve},
+    continuous::PairCurve,
     error::positions,
     registry::{ChangeOf, own, with_record},
     vault::{Trades, Vault},
@@ -181,13 +181,6 @@ impl PairCurve {
         if low >= high || usize::from(high) >= pool.coins.len() {
             return None;
         }
-        let PairCurve { directions, gas_units } = pool.product.curve(&pool.state, coins, at)?;
-        // Other trades of a route with a pool of several coins change how much it takes of each.
-        let continued = |direction: Direction| {
-            let rate = direction.last_rate();
-            if pool.coins.len() > 2 { direction.continued_at(rate) } else { direction }
-        };
-        let directions = directions.map(|direction| direction.map(continued));
-        Some(Self { directions, gas_units })
+        pool.product.curve(&pool.state, coins, at)
     }
 }

@@ -172,9 +172,9 @@ fn a_fixed_rate_holds_to_nine_digits_up_to_its_capacity() {
 }
 
 #[test]
-fn a_bound_continues_a_curve_beyond_an_assumed_capacity_at_its_last_rate() {
+fn a_bound_continues_a_curve_beyond_an_assumed_capacity() {
     let limited = Direction::new(0.997, 2.0, &[Stretch { end: 1.0, liquidity: 1e6, gas_units: 0.0 }]).unwrap();
-    let (capacity, last_rate) = (limited.capacity_in(), limited.last_rate());
+    let (capacity, last_rate) = (limited.capacity_in(), 0.997);
     let continued = limited.clone().continued_at(last_rate);
     for times in [0.5, 1.0, 3.0] {
         // At this price the whole capacity is sold, and more would earn a tenth of what it pays.
