@@ -297,6 +297,11 @@ impl Tuning {
     /// points.
     pub(crate) const LAYER_BRANCHES: usize = 10;
     pub(crate) const LAYER_WORK: u64 = 80_000;
+    /// The gaps at which the dual by remaining pools branches on the tails of tokens, most such branches, and their work.
+    pub(crate) const LAYER_TAIL_GAPS: RangeInclusive<f64> = 3e-4..=Self::LOST_GAP;
+    pub(crate) const LAYER_TAIL_BRANCHES: usize = 12;
+    pub(crate) const LAYER_TAIL_WORK: u64 = 80_000;
+    pub(crate) const LAYER_TAIL_LEAST_LOSS: f64 = 1e-6;
     /// The work in a large market, and the share of the gap that a branching may leave there for another to follow. In a
     /// simulated market of 64,169 pools whose prices disagree, 150 trades between four large tokens took 10.7 instead of
     /// 12.2 ms on average; gaps were the same at the median (7.1 bps), and 177 instead of 173 at p95.

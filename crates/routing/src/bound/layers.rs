@@ -46,12 +46,31 @@ pub(crate) struct Decisions {
     pub(crate) unused: Vec<u32>,
     /// Tokens for which paths track whether they have visited them, because a path visits none twice.
     pub(crate) tracked: Vec<u32>,
+    /// Tokens from which the longest path to the output has a limited number of pools.
+    pub(crate) tails: Vec<Tail>,
+}
+
+/// The number of pools on the longest path of a route from a token to the output, within limits.
+///
+/// A route is a graph without cycles, in which no path from the input to the output has more than `max_hops` pools. So
+/// whatever arrives at the token has at least that many pools left, and uses no more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tail {
+    pub(crate) token: u32,
+    pub(crate) least: usize,
+    pub(crate) most: usize,
 }
 
 impl Decisions {
     /// Returns the bit of a tracked token; zero for any other.
     pub(crate) fn bit(&self, token: u32) -> usize {
         self.tracked.iter().position(|tracked| *tracked == token).map_or(0, |at| 1 << at)
+    }
+
+    /// Returns the limits of a token's tail; those of any token if none are set.
+    pub(crate) fn tail(&self, token: u32) -> Tail {
+        let known = self.tails.iter().find(|tail| tail.token == token);
+        known.copied().unwrap_or(Tail { token, least: 0, most: usize::MAX })
     }
 
     /// Returns the number of sets of tracked tokens.
@@ -166,9 +185,9 @@ impl<'a, 'p> Layers<'a, 'p> {
     /// Returns the node of a path that reaches a token between the ends after visiting the tracked tokens of a set;
     /// `None` if it cannot.
     pub(crate) fn arrives(&self, left: usize, token: u32, before: usize, decisions: &Decisions) -> Option<LayerNode> {
-        let bit = decisions.bit(token);
-        let node = LayerNode { left, token, seen: before | bit };
-        (before & bit == 0 && self.is_inner(node)).then_some(node)
+        let (bit, tail) = (decisions.bit(token), decisions.tail(token));
+        let node = LayerNode { left: left.min(tail.most), token, seen: before | bit };
+        (before & bit == 0 && left >= tail.least && self.is_inner(node)).then_some(node)
     }
 
     /// Computes the prices of all nodes from given ones. Reuses the memory of `prices`.
@@ -201,6 +220,12 @@ impl<'a, 'p> Layers<'a, 'p> {
                 let mut above = std::mem::take(&mut price[seen][left]);
                 let unpriced = above.iter_mut().zip(&floors).filter(|(price, _)| **price <= 0.0);
                 unpriced.for_each(|(price, floor)| *price = *floor);
+                for tail in decisions.tails.iter().filter(|tail| !(tail.least..=tail.most).contains(&left)) {
+                    let place = self.place(tail.token);
+                    above[place] = if left > tail.most { price[seen][tail.most][place] } else { 0.0 };
+                    is_given[place] = true;
+                    next[seen].push(tail.token);
+                }
                 // Visits the nodes that a pool can lead to from here: those with the same visited tokens, plus at most
                 // their own.
                 for after in (0..decisions.sets()).filter(|after| after & seen == seen) {
@@ -228,6 +253,7 @@ impl<'a, 'p> Layers<'a, 'p> {
                 }
                 price[seen][left] = above;
                 here().for_each(|node| is_given[self.place(node.token)] = false);
+                decisions.tails.iter().for_each(|tail| is_given[self.place(tail.token)] = false);
             }
             reached = next;
         }

@@ -10,9 +10,10 @@
 use super::newton::{Newton, Tolerance};
 use super::slopes::Stage;
 use super::subproblem::{Member, Subproblem};
-use crate::bound::layers::{Decisions, Earning, LayerNode, LayerPrices, Layers};
+use crate::bound::layers::{Decisions, Earning, LayerNode, LayerPrices, Layers, Tail};
 use crate::prepare::active::is_large;
 use crate::prepare::{RoughArrow, index32};
+use crate::problem::Flow;
 use crate::tuning::Tuning;
 
 /// A search for the least dual by remaining pools.
@@ -23,6 +24,8 @@ pub(crate) struct LayerSearch<'a, 'p> {
     /// Value of the incumbent.
     net: f64,
     newton: Newton,
+    /// The budget of work.
+    work: u64,
     /// Whether the market is large: every round prices all of its tokens.
     is_large: bool,
 }
@@ -33,19 +36,43 @@ struct Leaf {
     decisions: Decisions,
     bound: f64,
     known: Vec<(LayerNode, f64)>,
-    /// The pool whose use is least clear.
+    solution: LayeredSolution,
+}
+
+/// What the dual's solution says at given prices.
+#[derive(Clone, Debug, Default)]
+struct LayeredSolution {
+    /// The pool whose use is least clear, weighted by the gas at stake.
     unclear: Option<u32>,
+    /// The token whose tail is least clear, and the most pools of one part of the routes.
+    unclear_tail: Option<(u32, usize)>,
+    /// A token that a path visits twice.
+    repeated: Option<u32>,
+    /// The flows of the pools that it rather uses than not.
+    flows: Vec<Flow>,
+}
+
+/// Bounds of a pair.
+#[derive(Clone, Debug)]
+pub(crate) struct LayeredBounds {
+    /// On all unions of paths that have at most `max_hops` pools each.
+    pub(crate) of_paths: f64,
+    /// On those of them in which no chain of steps is longer, even if it crosses from one path to another.
+    pub(crate) of_chains: f64,
+    /// The flows of the solution that gives the second; empty if the first is as good.
+    pub(crate) flows: Vec<Flow>,
 }
 
 impl<'a, 'p> LayerSearch<'a, 'p> {
     /// Prepares a search for a trade of value `scale`, in which no route better than `net` is known.
     pub(crate) fn new(layers: Layers<'a, 'p>, scale: f64, net: f64) -> Self {
         let is_large = is_large(layers.problem.prepared);
-        Self { layers, scale, net, newton: Newton::default(), is_large }
+        let work = if is_large { Tuning::LAYER_WORK_OF_LARGE } else { Tuning::LAYER_WORK };
+        Self { layers, scale, net, newton: Newton::default(), work, is_large }
     }
 
-    /// Computes the least bound found, starting with `tokens` and their prices in `guess`.
-    pub(crate) fn bound(&mut self, tokens: &[u32], guess: &[f64]) -> f64 {
+    /// Computes the least bounds found, starting with `tokens` and their prices in `guess`.
+    pub(crate) fn bounds(&mut self, tokens: &[u32], guess: &[f64]) -> LayeredBounds {
         let problem = self.layers.problem;
         let source = LayerNode { left: problem.hops, token: index32(problem.source), seen: 0 };
         let mut known: Vec<(LayerNode, f64)> = vec![(source, guess[problem.source])];
@@ -54,16 +81,28 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
             let nodes = nodes.filter(|node| self.layers.is_inner(*node) && guess[node.token as usize] > 0.0);
             known.extend(nodes.map(|node| (node, guess[node.token as usize])));
         }
-        let mut first = Leaf { decisions: Decisions::default(), bound: f64::INFINITY, known, unclear: None };
+        let decisions = Decisions::default();
+        let mut first = Leaf { decisions, bound: f64::INFINITY, known, solution: LayeredSolution::default() };
         self.settle(&mut first, Tuning::LAYER_ROUNDS, 1.0);
-        let mut leaves = vec![first];
+        let most = |leaves: &[Leaf]| leaves.iter().fold(f64::NEG_INFINITY, |most, leaf| most.max(leaf.bound));
+        let mut by_pools = vec![first.clone()];
+        self.branch_on_pools(&mut by_pools);
+        let mut by_tails = vec![first];
+        self.branch_on_tails(&mut by_tails);
+        let of_paths = most(&by_pools);
+        let loosest = self.loosest(&by_tails).filter(|_| by_tails.len() > 1);
+        let flows = loosest.map_or_else(Vec::new, |at| std::mem::take(&mut by_tails[at].solution.flows));
+        LayeredBounds { of_paths, of_chains: most(&by_tails).min(of_paths), flows }
+    }
+
+    /// Splits the loosest branch by whether its routes use a pool, again and again while that promises much.
+    fn branch_on_pools(&mut self, leaves: &mut Vec<Leaf>) {
         let mut before = f64::INFINITY;
         for _ in 0..Tuning::LAYER_BRANCHES {
-            let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
-            let Some(at) = loosest.filter(|at| !self.is_close(leaves[*at].bound)) else { break };
+            let Some(at) = self.loosest(leaves) else { break };
             let gap = leaves[at].bound - self.net;
             let is_worth_it = !self.is_large || gap < Tuning::LAYER_BRANCH_LEAVES * std::mem::replace(&mut before, gap);
-            let unclear = leaves[at].unclear.filter(|_| is_worth_it && !self.is_spent());
+            let unclear = leaves[at].solution.unclear.filter(|_| is_worth_it && !self.is_spent());
             let Some(pair) = unclear else { break };
             let leaf = leaves.swap_remove(at);
             for is_used in [true, false] {
@@ -74,12 +113,37 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
                 leaves.push(half);
             }
         }
-        leaves.iter().fold(f64::NEG_INFINITY, |most, leaf| most.max(leaf.bound))
+    }
+
+    /// Splits the loosest branch by the length of a token's tail. In a large market there are too many tokens for that.
+    fn branch_on_tails(&mut self, leaves: &mut Vec<Leaf>) {
+        self.work = self.work.saturating_add(Tuning::LAYER_TAIL_WORK);
+        for _ in 0..Tuning::LAYER_TAIL_BRANCHES {
+            let Some(at) = self.loosest(leaves) else { break };
+            let gap = (leaves[at].bound - self.net) / leaves[at].bound.abs();
+            let is_worth_it = Tuning::LAYER_TAIL_GAPS.contains(&gap) && !self.is_large && !self.is_spent();
+            let unclear = leaves[at].solution.unclear_tail.filter(|_| is_worth_it);
+            let Some((token, most)) = unclear else { break };
+            let leaf = leaves.swap_remove(at);
+            let tail = leaf.decisions.tail(token);
+            for part in [Tail { most, ..tail }, Tail { least: most + 1, ..tail }] {
+                let mut half = leaf.clone();
+                half.limit(part);
+                self.settle(&mut half, Tuning::LAYER_ROUNDS_OF_HALF, Tuning::NEARBY_DAMPING);
+                leaves.push(half);
+            }
+        }
+    }
+
+    /// Returns the position of the branch with the highest bound, unless that leaves nothing to be found.
+    fn loosest(&self, leaves: &[Leaf]) -> Option<usize> {
+        let loosest = (0..leaves.len()).max_by(|a, b| leaves[*a].bound.total_cmp(&leaves[*b].bound).then(b.cmp(a)));
+        loosest.filter(|at| !self.is_close(leaves[*at].bound))
     }
 
     /// Returns whether the budget of work is used up.
     fn is_spent(&self) -> bool {
-        self.newton.is_spent(if self.is_large { Tuning::LAYER_WORK_OF_LARGE } else { Tuning::LAYER_WORK })
+        self.newton.is_spent(self.work)
     }
 
     /// Returns whether a bound leaves nothing to be found.
@@ -103,9 +167,10 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
             layer_prices = self.layers.layer_prices(&leaf.known, &leaf.decisions, layer_prices);
             let least = Tuning::EARNING_LEAST_SHARE * self.scale;
             let (bound, earning) = self.layers.evaluate(&layer_prices, &leaf.decisions, least);
-            let (unclear, repeated) = self.unclear(&sub, &prices, leaf);
+            let solution = self.solution(&sub, &prices, leaf);
+            let repeated = solution.repeated;
             if bound < leaf.bound || round == 0 {
-                leaf.unclear = unclear;
+                leaf.solution = solution;
             }
             leaf.bound = leaf.bound.min(bound);
             if self.is_close(leaf.bound) || self.is_spent() {
@@ -140,11 +205,11 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
         }
     }
 
-    /// Returns the pool whose use is least clear at these prices, weighted by the gas at stake; and a token that a path
-    /// visits twice.
-    fn unclear(&self, sub: &Subproblem<'p>, prices: &[f64], leaf: &Leaf) -> (Option<u32>, Option<u32>) {
+    /// Returns what the solution at these prices says.
+    fn solution(&self, sub: &Subproblem<'p>, prices: &[f64], leaf: &Leaf) -> LayeredSolution {
         let tau = self.smoothing(Tuning::LAYER_SMOOTHING[1]);
-        let (mut flows, mut unclear): (Vec<[usize; 2]>, Option<(f64, u32)>) = (Vec::new(), None);
+        let (mut ends_of_flows, mut unclear): (Vec<[usize; 2]>, Option<(f64, u32)>) = (Vec::new(), None);
+        let (mut leaving, mut flows) = (vec![0.0; leaf.known.len()], Vec::new());
         for copies in sub.members.chunk_by(|a, b| a.pair == b.pair) {
             let gains =
                 copies.iter().map(|copy| copy.gain_within(sub, prices).map_or(f64::NEG_INFINITY, |gain| gain / tau));
@@ -153,18 +218,29 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
             let most = gains.iter().copied().fold(if is_used { f64::NEG_INFINITY } else { 0.0 }, f64::max);
             let odds = gains.iter().map(|gain| (gain - most).exp());
             let sum = odds.clone().sum::<f64>() + if is_used { 0.0 } else { (-most).exp() };
+            let mut flow: Option<Flow> = None;
             for (copy, odds) in copies.iter().zip(odds) {
-                if let Some(side) = copy.side(prices).filter(|_| odds / sum > Tuning::BRANCH_WEIGHTS.start) {
-                    flows.push([side, 1 - side].map(|coin| copy.ends[coin] as usize));
+                let Some((side, ends, trade)) = copy.trade(prices, |from| sub.caps[from]) else { continue };
+                let [from, to] = ends;
+                let amount_in = odds / sum * trade.amount_in;
+                leaving[from] += amount_in * prices[from];
+                if odds / sum > Tuning::BRANCH_WEIGHTS.start {
+                    ends_of_flows.push(ends);
                 }
+                let [from, to] = [from, to].map(|end| sub.tokens[end]);
+                let before = flow.filter(|flow| flow.from == from).map_or(0.0, |flow| flow.amount_in);
+                flow = Some(Flow { pair, side: u8::from(side == 1), from, to, amount_in: before + amount_in });
             }
             let weight = 1.0 - if is_used { 0.0 } else { (-most).exp() / sum };
+            flows.extend(flow.filter(|_| weight > 0.5));
             let stake = weight * (1.0 - weight) * copies[0].gas;
             if Tuning::BRANCH_WEIGHTS.contains(&weight) && unclear.is_none_or(|(most, _)| stake > most) {
                 unclear = Some((stake, pair));
             }
         }
-        (unclear.map(|(_, pair)| pair), repeated_token(&flows, &leaf.known))
+        let unclear_tail = unclear_tail(&leaf.known, &leaving, prices);
+        let repeated = repeated_token(&ends_of_flows, &leaf.known);
+        LayeredSolution { unclear: unclear.map(|(_, pair)| pair), unclear_tail, repeated, flows }
     }
 
     /// Builds the problem of the pools between nodes. The output is the last node.
@@ -237,6 +313,23 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
 }
 
 impl Leaf {
+    /// Restricts the branch to routes with such a tail of a token. Whatever arrives there with more pools left counts as having
+    /// as many as the tail has at most.
+    fn limit(&mut self, tail: Tail) {
+        self.decisions.tails.retain(|known| known.token != tail.token);
+        self.decisions.tails.push(tail);
+        let is_longer = |node: &LayerNode| node.token == tail.token && node.left > tail.most;
+        let mut moved: Vec<(LayerNode, f64)> = Vec::new();
+        for (node, price) in self.known.iter().filter(|(node, _)| is_longer(node)) {
+            let node = LayerNode { left: tail.most, ..*node };
+            if self.known.iter().chain(&moved).all(|(known, _)| *known != node) {
+                moved.push((node, *price));
+            }
+        }
+        self.known.retain(|(node, _)| node.token != tail.token || (tail.least..=tail.most).contains(&node.left));
+        self.known.extend(moved);
+    }
+
     /// Makes paths track from here on whether they have visited a token.
     fn track(&mut self, token: u32) {
         self.decisions.tracked.push(token);
@@ -245,6 +338,27 @@ impl Leaf {
             node.seen |= bit;
         }
     }
+}
+
+/// Returns the token, with a number of pools, of which most would be lost if all of it had at most so many pools left, while
+/// some of it has no more. `leaving` is the value that leaves each node.
+fn unclear_tail(nodes: &[(LayerNode, f64)], leaving: &[f64], prices: &[f64]) -> Option<(u32, usize)> {
+    let mut best: Option<(f64, (u32, usize))> = None;
+    for (at, (node, _)) in nodes.iter().enumerate().skip(1) {
+        let (mut within, mut lost) = (0.0, 0.0);
+        for (other, (known, _)) in nodes.iter().enumerate().filter(|(_, (known, _))| known.token == node.token) {
+            if known.left <= node.left {
+                within += leaving[other];
+            } else {
+                lost += leaving[other] * (1.0 - prices[at] / prices[other]).max(Tuning::LAYER_TAIL_LEAST_LOSS);
+            }
+        }
+        let stake = within.min(lost);
+        if stake > best.map_or(0.0, |(most, _)| most) {
+            best = Some((stake, (node.token, node.left)));
+        }
+    }
+    best.map(|(_, tail)| tail)
 }
 
 /// Returns a token that a flow passes twice, if there is one. Flows lead from node to node; the last node is the
@@ -280,6 +394,7 @@ mod tests {
     use crate::problem::Problem;
     use crate::problem::potentials::Potentials;
     use crate::problem::reachable::reachable;
+    use crate::problem::support::longest_path;
     use crate::testing::{prepared, problem, request, token};
     use crate::{Request, plan, solve};
 
@@ -287,12 +402,19 @@ mod tests {
 
     /// Computes the least bound found without a known route.
     fn bound(problem: &Problem<'_>) -> f64 {
+        bounds(problem, f64::NEG_INFINITY).of_paths
+    }
+
+    /// Computes the least bounds found if a route of value `net` is known.
+    fn bounds(problem: &Problem<'_>, net: f64) -> LayeredBounds {
         let potentials = Potentials::with_first_slippage(problem, None);
         let (is_reachable, price) = (reachable(problem), potentials.start_prices(problem));
         let layers = Layers::new(problem, &is_reachable, &potentials.cap);
         let scale = potentials.bound(problem).max(problem.gas_price);
-        let ends = [problem.source, problem.target].map(index32);
-        LayerSearch::new(layers, scale, f64::NEG_INFINITY).bound(&ends, &price)
+        // Starts from the ends, or from all tokens if a route is known.
+        let is_first = |token: usize| net > 0.0 || [problem.source, problem.target].contains(&token);
+        let tokens: Vec<u32> = (0..problem.token_count).filter(|token| is_first(*token)).map(index32).collect();
+        LayerSearch::new(layers, scale, net).bounds(&tokens, &price)
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "amounts of small markets")]
@@ -322,9 +444,37 @@ mod tests {
             let splits = flows.iter().any(|flow| flows.iter().any(|other| other.from == flow.from && other.pair != flow.pair));
             prop_assert!(splits || flows.len() <= usize::from(hops), "a path of {} pools, {hops} are allowed", flows.len());
             let Ok(certificate) = found.certificate else { return Ok(()) };
-            let (achieved, bound) = (f64::from(certificate.achieved_value_wei), bound(&Problem::new(&market, &request).unwrap()));
-            prop_assert!(achieved <= bound * (1.0 + 1e-9) + 2.0, "a route is worth {achieved}, the bound is {bound}");
+            let (problem, achieved) = (Problem::new(&market, &request).unwrap(), f64::from(certificate.achieved_value_wei));
+            let least = bound(&problem);
+            prop_assert!(achieved <= least * (1.0 + 1e-9) + 2.0, "a route is worth {achieved}, the bound is {least}");
+            // A worse route is known, so that there is something to branch for.
+            let LayeredBounds { of_paths, of_chains, .. } = bounds(&problem, 0.97 * achieved);
+            prop_assert!(of_chains <= of_paths);
+            let is_chain = longest_path(&flows) <= usize::from(hops);
+            prop_assert!(!is_chain || achieved <= of_chains * (1.0 + 1e-9) + 2.0, "{achieved} by chains, the bound is {of_chains}");
         }
+    }
+
+    #[test]
+    fn a_chain_that_crosses_from_one_path_to_another_does_not_count_if_it_is_too_long() {
+        let deep = [units(100_000.0); 2];
+        let shallow = [units(400.0); 2];
+        // 1 – 2 is shallow, and 1 – 3 – 2 is not; 2 – 0 is shallow, and 2 – 4 – 5 – 0 is not. The longer ways to 2 and on from 2
+        // together are five pools.
+        let (to_2, from_2) = ([((1, 3), deep), ((3, 2), deep)], [((2, 4), deep), ((4, 5), deep), ((5, 0), deep)]);
+        let straight = [((1, 2), shallow), ((2, 0), shallow)];
+        let amount = U256::from(20.0 * ETHER);
+        let achieved = |long: &[_]| {
+            let market = prepared(&[&straight, long].concat());
+            let found = solve(&market, &request(&market, token(1), amount, token(0))).unwrap();
+            f64::from(found.certificate.unwrap().achieved_value_wei)
+        };
+        // A route whose chains have at most four pools uses one of the longer ways at most.
+        let most = achieved(&to_2).max(achieved(&from_2));
+        let market = prepared(&[&straight, &to_2[..], &from_2[..]].concat());
+        let LayeredBounds { of_paths, of_chains, .. } = bounds(&problem(&market, token(1), amount, token(0)), most);
+        assert!(of_paths > 1.003 * most, "{of_paths} over unions of paths, {most} over chains");
+        assert!((of_chains / most - 1.0).abs() < 1e-4, "{of_chains}, and {most} is the most over chains");
     }
 
     #[test]

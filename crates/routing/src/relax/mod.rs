@@ -11,7 +11,7 @@ mod search;
 mod slopes;
 mod subproblem;
 
-pub(crate) use layered::LayerSearch;
+pub(crate) use layered::{LayerSearch, LayeredBounds};
 pub(crate) use newton::{Newton, Tolerance};
 pub(crate) use search::{Evaluated, FlowSearch};
 pub(crate) use slopes::Stage;

@@ -2,7 +2,7 @@
 
 use crate::bound::layers::Layers;
 use crate::problem::{Flow, Problem};
-use crate::relax::LayerSearch;
+use crate::relax::{LayerSearch, LayeredBounds};
 use crate::tuning::Tuning;
 
 /// A bound that is still to be computed: everything that it needs, as of when the solver decided to compute it.
@@ -22,21 +22,23 @@ pub(super) struct LayeredTask<'p> {
 impl LayeredTask<'_> {
     /// Computes the bound.
     pub(super) fn run(self) -> f64 {
-        bound(&self.problem, &self.is_reachable, &self.caps, &self.price, &self.tokens, [self.net, self.bound])
+        let known = [self.net, self.bound];
+        bounds(&self.problem, &self.is_reachable, &self.caps, &self.price, &self.tokens, known).of_paths
     }
 }
 
-/// Computes the least bound of a pair by remaining pools, starting from some tokens and their prices.
-pub(super) fn bound(
+/// Computes the least bounds of a pair by remaining pools, starting from some tokens and their prices.
+pub(super) fn bounds(
     problem: &Problem<'_>,
     is_reachable: &[bool],
     caps: &[f64],
     price: &[f64],
     tokens: &[u32],
     [net, bound]: [f64; 2],
-) -> f64 {
+) -> LayeredBounds {
     let layers = Layers::new(problem, is_reachable, caps);
-    LayerSearch::new(layers, bound.max(problem.gas_price), net).bound(tokens, price).min(bound)
+    let found = LayerSearch::new(layers, bound.max(problem.gas_price), net).bounds(tokens, price);
+    LayeredBounds { of_paths: found.of_paths.min(bound), of_chains: found.of_chains.min(bound), ..found }
 }
 
 /// Returns the tokens of a flow.

@@ -33,9 +33,9 @@ use crate::exact::valuation;
 use crate::path::{PathLimits, best_paths};
 use crate::plan;
 use crate::prepare::active::{ActiveTokens, is_large};
-use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
-use crate::problem::support::Support;
+use crate::problem::support::{Support, longest_path};
+use crate::problem::{Flow, Problem};
 use crate::threads::{Busy, Helper};
 use crate::tuning::Tuning;
 use crate::witness::Recorder;
@@ -139,6 +139,11 @@ struct Solver<'a> {
     over_gas: RefCell<Vec<Candidate>>,
     /// Whether a route stayed within that.
     fitted_gas: Cell<bool>,
+    /// A bound on the routes of a pair in which no chain of steps is longer than a path may be: what all searches but the
+    /// simple plans look for. Infinite if it is not known.
+    chain_bound: Cell<f64>,
+    /// The flows of the solution that gave it; empty if they are not known.
+    chain_flows: RefCell<Vec<Flow>>,
     /// The least dual of a pair over all open pools: it limits what one path may pay for a share.
     tightest: RefCell<Option<Tightest>>,
     /// The tokens that the first split of a pair ended with, and their prices; empty if it ended before its search.
@@ -183,6 +188,8 @@ impl<'a> Solver<'a> {
             exceeded_gas: Cell::new(false),
             over_gas: RefCell::default(),
             fitted_gas: Cell::new(false),
+            chain_bound: Cell::new(f64::INFINITY),
+            chain_flows: RefCell::default(),
             tightest: RefCell::default(),
             searched: RefCell::default(),
         }
@@ -245,6 +252,13 @@ impl<'a> Solver<'a> {
         }
         self.offer_missed_path(best);
         let (bound, task) = self.narrowed(split, best.as_ref());
+        let flows = self.chain_flows.take();
+        if !flows.is_empty() {
+            if longest_path(&flows) <= self.problem.hops {
+                self.offer(best, &flows);
+            }
+            self.offer(best, &self.balanced(&flows, bound).unwrap_or_default());
+        }
         if self.problem.is_pair() && best.as_ref().is_some_and(|found| self.is_off(bound, found, Tuning::TICK_GAP)) {
             self.offer_tick_stops(best);
         }
@@ -349,6 +363,8 @@ impl<'a> Solver<'a> {
             exceeded_gas: self.exceeded_gas.clone(),
             over_gas: self.over_gas.clone(),
             fitted_gas: self.fitted_gas.clone(),
+            chain_bound: self.chain_bound.clone(),
+            chain_flows: RefCell::default(),
             tightest: self.tightest.clone(),
             searched: self.searched.clone(),
         }
@@ -369,7 +385,7 @@ impl<'a> Solver<'a> {
     fn is_off(&self, bound: f64, found: &Candidate, share: f64) -> bool {
         let is_full = found.route.steps.len() + Tuning::SPARE_STEPS > usize::from(self.request.max_steps);
         let share = if is_full && self.problem.is_pair() { share.max(Tuning::FULL_GAP) } else { share };
-        exceeds(bound, Some(found.net), share)
+        exceeds(bound.min(self.chain_bound.get()), Some(found.net), share)
     }
 
     /// Tries simpler plans for a pair if the bound does not say that they pay no more.

@@ -241,7 +241,10 @@ impl<'a> Solver<'a> {
         let incumbent = self.flows_of(best);
         let layered = |bound| {
             let tokens = layered::tokens_of(&incumbent);
-            layered::bound(problem, &is_reachable, caps, &dual_prices.price, &tokens, [known, bound])
+            let bounds = layered::bounds(problem, &is_reachable, caps, &dual_prices.price, &tokens, [known, bound]);
+            self.chain_bound.set(self.chain_bound.get().min(bounds.of_chains));
+            self.chain_flows.replace(bounds.flows);
+            bounds.of_paths
         };
         let do_prices_disagree = is_off(bound, gap) && !is_by_gas(bound);
         match relaxed {

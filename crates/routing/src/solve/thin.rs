@@ -21,7 +21,7 @@ impl Solver<'_> {
         }
         let sizes = usize::from(is_large(self.prepared)) + usize::from(is_largest(self.prepared));
         let gap = Tuning::THIN_GAPS[sizes];
-        if !exceeds(bound, net_of(best.as_ref()), gap) {
+        if !exceeds(bound.min(self.chain_bound.get()), net_of(best.as_ref()), gap) {
             return;
         }
         self.offer_chunks(bound, best);
