@@ -101,7 +101,7 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
         for _ in 0..Tuning::LAYER_BRANCHES {
             let Some(at) = self.loosest(leaves) else { break };
             let gap = leaves[at].bound - self.net;
-            let is_worth_it = !self.is_large || gap < Tuning::LAYER_BRANCH_LEAVES * std::mem::replace(&mut before, gap);
+            let is_worth_it = gap < Tuning::LAYER_BRANCH_LEAVES * std::mem::replace(&mut before, gap);
             let unclear = leaves[at].solution.unclear.filter(|_| is_worth_it && !self.is_spent());
             let Some(pair) = unclear else { break };
             let leaf = leaves.swap_remove(at);
