@@ -518,7 +518,8 @@ impl Tuning {
     pub(crate) const THIN_GAPS: [f64; 3] = [1e-3, 5e-3, Self::LOST_GAP];
     /// Share of the bound below which all that is sold counts as worth next to nothing by the bound's own price: the pools on
     /// the way take only a part of it. And the gap at which a route that sells the rest as a surplus is not improved further.
-    /// Results for these and for the next constants are in `docs/internals/bench.md`, more than the pools take.
+    /// Results for four of these and of the next constants are in `docs/internals/bench.md`, more than the pools take; no record
+    /// for the others.
     pub(crate) const SURPLUS_WORTH_SHARE: f64 = 0.05;
     pub(crate) const SURPLUS_GAP: f64 = 1e-4;
     pub(crate) const SURPLUS_GAS_SHARES: [f64; 3] = [0.0, 1e-2, 1e-1];
@@ -530,10 +531,12 @@ impl Tuning {
     pub(crate) const FILL_REDUCTIONS: u32 = 6;
     pub(crate) const FILL_REDUCTION: f64 = 4.0;
     /// Most gas of the path that takes the surplus; the most that it may bring of what the route holds of its last token; the
-    /// number of such paths that are tried; and the rounds in which its amounts settle, up to a precision.
+    /// number of such paths that are tried, and of those of one length that are considered, without which 2,844 trades are the
+    /// same; and the rounds in which its amounts settle, up to a precision.
     pub(crate) const SURPLUS_GAS_UNITS: f64 = 1e6;
     pub(crate) const SURPLUS_MOST_SHARE: f64 = 0.9;
     pub(crate) const SURPLUS_PATHS: usize = 8;
+    pub(crate) const SURPLUS_CANDIDATES: usize = 40;
     pub(crate) const SURPLUS_ROUNDS: usize = 16;
     pub(crate) const SURPLUS_PRECISION: f64 = 1e-9;
     /// Equal parts of a split by chunks there, and the assumed costs of the most gas that a route may use, as shares of the

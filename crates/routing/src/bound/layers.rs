@@ -46,14 +46,14 @@ pub(crate) struct Decisions {
     pub(crate) unused: Vec<u32>,
     /// Tokens for which paths track whether they have visited them, because a path visits none twice.
     pub(crate) tracked: Vec<u32>,
-    /// Tokens from which the longest path to the output has a limited number of pools.
+    /// Tokens from which the longest chain to the output has a limited number of pools.
     pub(crate) tails: Vec<Tail>,
 }
 
-/// The number of pools on the longest path of a route from a token to the output, within limits.
+/// Limits of a token's tail: the number of pools on the longest chain of a route from the token to the output.
 ///
-/// A route is a graph without cycles, in which no path from the input to the output has more than `max_hops` pools. So
-/// whatever arrives at the token has at least that many pools left, and uses no more.
+/// If no chain from the input to the output has more than `max_hops` pools, whatever arrives at the token has at least that
+/// many pools left, and uses no more.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tail {
     pub(crate) token: u32,

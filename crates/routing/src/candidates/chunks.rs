@@ -42,6 +42,9 @@ pub(crate) fn filled(problem: &Problem<'_>, potentials: &Potentials, value: f64)
     let cut = Cut { chunks: Tuning::FILL_PARTS, paths: usize::MAX, quotes: usize::MAX };
     let mut split = Split::new(problem, potentials, cut);
     let mut part = value / potentials.worth[problem.source];
+    if !(part > 0.0 && part.is_finite()) {
+        return None;
+    }
     let (mut sold, mut first_rate, mut reductions) = (0.0, None, 0);
     for _ in 0..cut.chunks {
         if sold + part > problem.amount {

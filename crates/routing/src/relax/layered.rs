@@ -6,6 +6,9 @@
 //!
 //! No path visits a token twice. If the dual's solution has a path that does, paths from there on track whether they
 //! have visited that token: each node then exists once for paths that have, and once for the others.
+//!
+//! A second bound holds for routes in which no chain of steps is too long even where it crosses from one path to another. It
+//! branches on the tails of tokens ([`Tail`]).
 
 use super::newton::{Newton, Tolerance};
 use super::slopes::Stage;

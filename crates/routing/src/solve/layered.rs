@@ -19,6 +19,16 @@ pub(super) struct LayeredTask<'p> {
     pub(super) bound: f64,
 }
 
+/// What narrowing a split's bound gave.
+#[derive(Default)]
+pub(super) struct Narrowed<'p> {
+    pub(super) bound: f64,
+    /// A flow in which no chain is too long, which may be a better route; empty if there is none.
+    pub(super) flows: Vec<Flow>,
+    /// The part that takes longest in a large market: what the solver tries next does not depend on it.
+    pub(super) task: Option<LayeredTask<'p>>,
+}
+
 impl LayeredTask<'_> {
     /// Computes the bound.
     pub(super) fn run(self) -> f64 {

@@ -26,16 +26,16 @@ use std::sync::Arc;
 
 use braid_primitives::U256;
 
-use self::layered::LayeredTask;
+use self::layered::{LayeredTask, Narrowed};
 use crate::candidates::walk;
 use crate::exact::candidate::Candidate;
 use crate::exact::valuation;
 use crate::path::{PathLimits, best_paths};
 use crate::plan;
 use crate::prepare::active::{ActiveTokens, is_large};
+use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
 use crate::problem::support::{Support, longest_path};
-use crate::problem::{Flow, Problem};
 use crate::threads::{Busy, Helper};
 use crate::tuning::Tuning;
 use crate::witness::Recorder;
@@ -142,8 +142,6 @@ struct Solver<'a> {
     /// A bound on the routes of a pair in which no chain of steps is longer than a path may be: what all searches but the
     /// simple plans look for. Infinite if it is not known.
     chain_bound: Cell<f64>,
-    /// The flows of the solution that gave it; empty if they are not known.
-    chain_flows: RefCell<Vec<Flow>>,
     /// The least dual of a pair over all open pools: it limits what one path may pay for a share.
     tightest: RefCell<Option<Tightest>>,
     /// The tokens that the first split of a pair ended with, and their prices; empty if it ended before its search.
@@ -189,7 +187,6 @@ impl<'a> Solver<'a> {
             over_gas: RefCell::default(),
             fitted_gas: Cell::new(false),
             chain_bound: Cell::new(f64::INFINITY),
-            chain_flows: RefCell::default(),
             tightest: RefCell::default(),
             searched: RefCell::default(),
         }
@@ -251,8 +248,7 @@ impl<'a> Solver<'a> {
             self.searched.replace(split.searched());
         }
         self.offer_missed_path(best);
-        let (bound, task) = self.narrowed(split, best.as_ref());
-        let flows = self.chain_flows.take();
+        let Narrowed { bound, flows, task } = self.narrowed(split, best.as_ref());
         if !flows.is_empty() {
             if longest_path(&flows) <= self.problem.hops {
                 self.offer(best, &flows);
@@ -364,7 +360,6 @@ impl<'a> Solver<'a> {
             over_gas: self.over_gas.clone(),
             fitted_gas: self.fitted_gas.clone(),
             chain_bound: self.chain_bound.clone(),
-            chain_flows: RefCell::default(),
             tightest: self.tightest.clone(),
             searched: self.searched.clone(),
         }
@@ -380,8 +375,8 @@ impl<'a> Solver<'a> {
         exceeds(bound, net_of(best), Tuning::LOST_GAP)
     }
 
-    /// Returns whether the bound is further from the route than a share of it. If a route already has all the steps
-    /// that it may have, that limit explains a part of the distance.
+    /// Returns whether the bound, or the one by chains if that is less, is further from the route than a share of it. If a
+    /// route already has all the steps that it may have, that limit explains a part of the distance.
     fn is_off(&self, bound: f64, found: &Candidate, share: f64) -> bool {
         let is_full = found.route.steps.len() + Tuning::SPARE_STEPS > usize::from(self.request.max_steps);
         let share = if is_full && self.problem.is_pair() { share.max(Tuning::FULL_GAP) } else { share };

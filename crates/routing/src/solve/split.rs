@@ -1,6 +1,6 @@
 //! The split of one amount over many pools, and the bound that goes with it.
 
-use super::layered::{self, LayeredTask};
+use super::layered::{self, LayeredTask, Narrowed};
 use super::{Solver, Tightest};
 use crate::bound::counting::{self, Limits};
 use crate::bound::dual_prices::DualPrices;
@@ -217,12 +217,14 @@ impl<'a> Solver<'a> {
         standing.map_or(evaluated, |standing| evaluated.min(dual(&standing)))
     }
 
-    /// Narrows the bound of a split, if it is not close to the incumbent. In a large market the last part of that, which
-    /// takes longest, is returned as a task: what the solver tries next does not depend on it.
-    pub(super) fn narrowed(&self, split: Split<'a>, best: Option<&Candidate>) -> (f64, Option<LayeredTask<'a>>) {
+    /// Narrows the bound of a split, if it is not close to the incumbent, and the bound by chains.
+    pub(super) fn narrowed(&self, split: Split<'a>, best: Option<&Candidate>) -> Narrowed<'a> {
         let problem = &self.problem;
         let (mut bound, known) = (split.bound, best.map_or(0.0, |found| found.net));
-        let Split { potentials, rest: Some(rest), .. } = split else { return (bound, None) };
+        let Split { potentials, rest: Some(rest), .. } = split else {
+            return Narrowed { bound, ..Narrowed::default() };
+        };
+        let mut flows = Vec::new();
         let Rest { is_reachable, start, newton, tightest: (dual, dual_prices), relaxed, .. } = rest;
         let caps = &potentials.cap;
         let mut earning = Vec::new();
@@ -239,11 +241,11 @@ impl<'a> Solver<'a> {
         let large = is_large(self.prepared);
         let [gap, gap_by_gas] = if large { [Tuning::LAYERED_GAP_OF_LARGE; 2] } else { Tuning::LAYERED_GAPS };
         let incumbent = self.flows_of(best);
-        let layered = |bound| {
+        let mut layered = |bound| {
             let tokens = layered::tokens_of(&incumbent);
             let bounds = layered::bounds(problem, &is_reachable, caps, &dual_prices.price, &tokens, [known, bound]);
             self.chain_bound.set(self.chain_bound.get().min(bounds.of_chains));
-            self.chain_flows.replace(bounds.flows);
+            flows = bounds.flows;
             bounds.of_paths
         };
         let do_prices_disagree = is_off(bound, gap) && !is_by_gas(bound);
@@ -268,9 +270,12 @@ impl<'a> Solver<'a> {
             let (caps, price) = (potentials.cap, dual_prices.price);
             let problem = Problem { recorder: None, ..problem.clone() };
             let task = LayeredTask { problem, is_reachable, caps, price, tokens, net: known, bound };
-            return (bound, Some(task));
+            return Narrowed { bound, flows, task: Some(task) };
         }
-        (if !do_prices_disagree && is_still_off { layered(bound) } else { bound }, None)
+        if !do_prices_disagree && is_still_off {
+            bound = layered(bound);
+        }
+        Narrowed { bound, flows, task: None }
     }
 
     /// Returns guesses at the prices of a pair's tokens: those without arbitrage between the ends, because potentials

@@ -24,7 +24,7 @@ impl Solver<'_> {
         let most = Tuning::SURPLUS_WORTH_SHARE * bound;
         let is_worth_more = |price: &[f64]| price[self.problem.source] * self.problem.amount > most;
         let is_sold_whole = self.tightest.borrow().as_ref().is_none_or(|tightest| is_worth_more(&tightest.price));
-        if !self.problem.is_pair() || is_sold_whole {
+        if !self.problem.is_pair() || is_sold_whole || bound <= 0.0 {
             return false;
         }
         let Some(whole) = self.for_chunks() else { return false };
@@ -47,7 +47,7 @@ impl Solver<'_> {
         let (mut tried, before) = (0, self.over_gas.borrow().len());
         let is_over_gas = || self.over_gas.borrow().len() > before;
         for pools in 1..self.problem.hops {
-            for path in surplus.paths(pools) {
+            for path in surplus.paths(pools).into_iter().take(Tuning::SURPLUS_CANDIDATES) {
                 let Some(flows) = surplus.sold_along(&path) else { continue };
                 self.offer(best, &flows);
                 tried += 1;
@@ -99,7 +99,7 @@ impl<'a, 'p> Surplus<'a, 'p> {
     }
 
     /// Returns paths of so many pools for the surplus, those first that bring least of what the route holds of their last token.
-    /// The first pool of a path of more than two is one that the flow uses.
+    /// All pools but the last two of a path are ones that the flow uses.
     fn paths(&self, pools: usize) -> Vec<Vec<Flow>> {
         let source = index32(self.problem.source);
         let mut starts = vec![Start { flows: Vec::new(), token: source, amount: self.amount, gas_units: 0.0 }];
@@ -161,6 +161,8 @@ impl<'a, 'p> Surplus<'a, 'p> {
     /// other pools cannot bring so much less.
     fn sold_along(&self, path: &[Flow]) -> Option<Vec<Flow>> {
         let (problem, last) = (self.problem, path.last()?);
+        // Most paths that do not fit the flow need no amounts to be ruled out.
+        self.support.with(path, problem.hops)?;
         let (mut path, mut flows) = (path.to_vec(), Vec::new());
         let mut settled = 0.0;
         // What the other pools no longer take is sold along the path as well.
