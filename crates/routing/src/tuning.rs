@@ -531,7 +531,7 @@ impl Tuning {
     pub(crate) const FILL_REDUCTIONS: u32 = 6;
     pub(crate) const FILL_REDUCTION: f64 = 4.0;
     /// Most gas of the path that takes the surplus; the most that it may bring of what the route holds of its last token; the
-    /// number of such paths that are tried, and of those of one length that are considered, without which 2,844 trades are the
+    /// number of such paths that are tried, and of those of one length that are considered, without which 2,846 trades are the
     /// same; and the rounds in which its amounts settle, up to a precision.
     pub(crate) const SURPLUS_GAS_UNITS: f64 = 1e6;
     pub(crate) const SURPLUS_MOST_SHARE: f64 = 0.9;
