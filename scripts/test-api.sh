@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the HTTP API from a user's side, on a local chain: the explorer in a real browser, the TypeScript and the Rust
+# Tests the HTTP API from a user's side, on two local chains: the explorer in a real browser, the TypeScript and the Rust
 # client with their examples, and the examples of the documentation. Beside them it sends generated requests, valid and
 # invalid, and checks each answer against the OpenAPI document that the service serves.
 # CASES is the minimum number of generated requests, and SEED their seed.
@@ -13,11 +13,10 @@ target="${CARGO_TARGET_DIR:-target}"
 pins=$(sha256sum scripts/schemathesis.txt | cut -c1-12)
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/braid/schemathesis-$pins"
 work=$(mktemp -d)
-demo=
-generated=
+running=()
 finish() {
-    [ -z "$generated" ] || { kill "$generated" 2>/dev/null || true; wait "$generated" 2>/dev/null || true; }
-    [ -z "$demo" ] || { kill "$demo" 2>/dev/null || true; wait "$demo" 2>/dev/null || true; }
+    for process in "${running[@]}"; do kill "$process" 2>/dev/null || true; done
+    wait
     rm -rf "$work"
 }
 trap finish EXIT
@@ -30,22 +29,30 @@ if [ ! -e "$tools/complete" ]; then
     touch "$tools/complete"
 fi
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-DEMO_NODE_PORT="${DEMO_NODE_PORT:-$(free_port)}"
-BRAID_PORT="${BRAID_PORT:-$(free_port)}"
 # Limits are not tested here.
-export DEMO_NODE_PORT BRAID_PORT BRAID_RATE_LIMIT=100000000 BRAID_READ_RATE_LIMIT=100000000 BRAID_ANONYMOUS_RATE_LIMIT=100000000
-base="http://127.0.0.1:$BRAID_PORT"
-log="$work/demo.log"
-"$target/debug/braid-devnet" demo --block-time 1 --logs "$work" >"$log" 2>&1 </dev/null &
-demo=$!
-ready() { python3 -c "import urllib.request as u; u.urlopen('$base/ready', timeout=2)" 2>/dev/null; }
-for _ in $(seq 600); do
-    kill -0 "$demo" 2>/dev/null || { echo "the demo ended:" >&2; tail -5 "$log" >&2; exit 1; }
-    ready && break
-    sleep 0.5
+export BRAID_RATE_LIMIT=100000000 BRAID_READ_RATE_LIMIT=100000000 BRAID_ANONYMOUS_RATE_LIMIT=100000000
+# The explorer has a chain of its own, because its wallet is also the clients'.
+mapfile -t ports < <(python3 -c 'import socket
+held = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
+for one in held: print(one.getsockname()[1])')
+demos=(clients explorer)
+for at in 0 1; do
+    mkdir "$work/${demos[at]}"
+    DEMO_NODE_PORT=${ports[2 * at]} BRAID_PORT=${ports[2 * at + 1]} "$target/debug/braid-devnet" demo --block-time 1 \
+        --logs "$work/${demos[at]}" >"$work/${demos[at]}.log" 2>&1 </dev/null &
+    running+=($!)
 done
-ready || { echo "the demo was not ready in time:" >&2; tail -5 "$log" >&2; exit 1; }
+ready() { python3 -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$1/ready', timeout=2)" 2>/dev/null; }
+for at in 0 1; do
+    log="$work/${demos[at]}.log"
+    for _ in $(seq 600); do
+        kill -0 "${running[at]}" 2>/dev/null || { echo "the demo ended:" >&2; tail -5 "$log" >&2; exit 1; }
+        ready "${ports[2 * at + 1]}" && break
+        sleep 0.5
+    done
+    ready "${ports[2 * at + 1]}" || { echo "the demo was not ready in time:" >&2; tail -5 "$log" >&2; exit 1; }
+done
+base="http://127.0.0.1:${ports[1]}" node="http://127.0.0.1:${ports[0]}"
 
 # The generated requests run beside everything else: most of the other tests wait for blocks.
 checks=not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance
@@ -56,10 +63,16 @@ report="$work/report.txt"
     --generation-deterministic --seed "$seed" --max-examples "$((cases / 8))" --workers 1 --request-timeout 20 \
     --suppress-health-check all --warnings off --header 'X-API-Key: demo-key' --no-color) >"$report" 2>&1 &
 generated=$!
+running+=("$generated")
 
-(cd explorer && BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT" node --test --test-concurrency=1 --test-timeout=120000 test/browser/*.test.mjs)
+browser="$work/browser.txt"
+(cd explorer && export BRAID_API="http://127.0.0.1:${ports[3]}" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:${ports[2]}" \
+    && exec node --test --test-concurrency=1 --test-timeout=120000 test/browser/*.test.mjs) >"$browser" 2>&1 &
+explored=$!
+running+=("$explored")
+
 # The client's types are generated from the document that the service serves.
-export BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:$DEMO_NODE_PORT"
+export BRAID_API="$base" BRAID_KEY=demo-key RPC_URL="$node"
 clients/js/build.sh "$base/openapi.json"
 export BRAID_BIN; BRAID_BIN=$(realpath "$target/debug/braid")
 (cd clients/js && node --test --test-concurrency=1 --test-timeout=300000 test/*.test.mjs)
@@ -87,8 +100,10 @@ sys.exit(0 if got >= 10**17 else f"received {got}, the Rust client bought 10^17"
 rust basket $ether:1000000000000000000 $usdc:1000000000 $weth=6000 $wbtc=4000
 
 status=0
+wait "$explored" || status=$?
+cat "$browser"
+[ "$status" -eq 0 ] || { echo "the explorer's tests failed" >&2; exit 1; }
 wait "$generated" || status=$?
-generated=
 ran=$(grep -oE '[0-9,]+ generated' "$report" | tr -dc '0-9\n' | head -1)
 if [ "$status" -ne 0 ]; then
     cat "$report"

@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     path::{Path, PathBuf},
+    pin::Pin,
 };
 
 use alloy::primitives::{B256, Keccak256, hex};
@@ -43,17 +44,26 @@ const WORLD_SOURCES: &[&str] = &[
 
 /// Returns the path of the state file and builds the file first if it does not exist. Processes that want the same file
 /// at the same time wait for the one that builds it.
-pub(crate) async fn state_file(kit: &Kit, folder: &Path, progress: &Progress) -> Result<PathBuf, DevnetError> {
-    let file = folder.join(format!("world-{}.json", &hex::encode(key(kit)?)[..16]));
-    if file.is_file() {
-        return Ok(file);
-    }
-    std::fs::create_dir_all(folder).map_err(DevnetError::file(folder))?;
-    let _lock = lock(folder.join("world.lock")).await?;
-    if !file.is_file() {
-        make(kit, folder, &file, progress).await?;
-    }
-    Ok(file)
+///
+/// Returns a boxed future, which is compiled here: the compiler would repeat what builds the world in every part of every
+/// program that starts a chain.
+pub(crate) fn state_file<'a>(
+    kit: &'a Kit,
+    folder: &'a Path,
+    progress: &'a Progress,
+) -> Pin<Box<dyn Future<Output = Result<PathBuf, DevnetError>> + Send + 'a>> {
+    Box::pin(async move {
+        let file = folder.join(format!("world-{}.json", &hex::encode(key(kit)?)[..16]));
+        if file.is_file() {
+            return Ok(file);
+        }
+        std::fs::create_dir_all(folder).map_err(DevnetError::file(folder))?;
+        let _lock = lock(folder.join("world.lock")).await?;
+        if !file.is_file() {
+            make(kit, folder, &file, progress).await?;
+        }
+        Ok(file)
+    })
 }
 
 /// Returns a hash of all inputs of the world: the inputs of the bytecode bundle and the sources that build the world.

@@ -9,6 +9,7 @@ use braid_execution::{approvals, permit2};
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, Bytes, NATIVE_ETHER, Token, U256};
 use braid_protocols::{Call, Discovered, Pool, PoolState, Product, ReadProgress, StateReader};
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 alloy_sol_types::sol! {
@@ -32,7 +33,12 @@ pub struct Receipt {
 }
 
 impl Chain {
-    pub async fn start() -> Self {
+    /// Starts the chain and reads its market. Boxed, so that this is compiled once and not for every test file.
+    pub fn start() -> BoxFuture<'static, Self> {
+        Box::pin(Self::started())
+    }
+
+    async fn started() -> Self {
         let devnet = Devnet::start(Options::default()).await.unwrap();
         assert_eq!(devnet.proxy(), Some(braid_execution::proxy::address()), "the proxy is where the artifact says");
         // The interval between blocks is a slot, as on mainnet, so that every trade writes oracles and accumulators.
@@ -107,7 +113,11 @@ impl Chain {
         self.read(&self.known, &Market::empty(*self.market.block(), Arc::clone(&self.tokens))).await
     }
 
-    async fn read(&self, wanted: &[Discovered], before: &Market) -> Market {
+    fn read<'a>(&'a self, wanted: &'a [Discovered], before: &'a Market) -> BoxFuture<'a, Market> {
+        Box::pin(self.read_after(wanted, before))
+    }
+
+    async fn read_after(&self, wanted: &[Discovered], before: &Market) -> Market {
         let block = self.node.latest_block().await.unwrap();
         let states = read_states(&self.node, block.hash, wanted).await;
         let pools = wanted.iter().zip(states).map(|(pool, (state, product))| Pool {
