@@ -3,6 +3,9 @@
 # LONG=1 runs 700,000 random orders of each of three kinds, more than two million calls, instead of 40,000 in all; CALLS and SEED choose others.
 set -eu
 cd "$(dirname "$0")"
+# keeps the compiled tests with cargo's output, which can outlive a clone
+target=$(cd .. && realpath -m "${CARGO_TARGET_DIR:-target}")
+export FOUNDRY_OUT="$target/contracts/tests/out" FOUNDRY_CACHE_PATH="$target/contracts/tests/cache"
 ./build.sh --check
 node tools/natspec.cjs
 node_modules/.bin/forge fmt --check src test gas
