@@ -191,7 +191,7 @@ impl Tuning {
     /// Most searches in a row among the tokens of the best route, each from the route of the one before. No record.
     pub(crate) const REFINEMENTS: usize = 3;
     /// Parts of the simple grid, and most paths that share them: what simple routers are known to do.
-    pub(crate) const GRID_PARTS: usize = 20;
+    pub(crate) const GRID_PARTS: u8 = 20;
     pub(crate) const GRID_PATHS: usize = 7;
     /// Shares of the amount for which the grid searches paths.
     pub(crate) const GRID_SHARES: [f64; 4] = [1.0, 0.5, 0.2, 0.05];
@@ -364,27 +364,29 @@ impl Tuning {
     /// Multiplications of a factorisation that count as one evaluation of a pool, by the time that they take.
     /// No record.
     pub(crate) const PRODUCTS_PER_EVALUATION: usize = 64;
-    /// Longest step in the logarithm of a price. No record.
-    pub(crate) const LONGEST_PRICE_STEP: f64 = 0.35;
+    /// Longest step in the logarithm of a price. Measurements of this and of how damping changes are in
+    /// `docs/internals/bench.md`.
+    pub(crate) const LONGEST_PRICE_STEP: f64 = 0.6;
     /// Range of the weight of the damping metric that is carried over from one stage to the next. No record.
     pub(crate) const DAMPING: RangeInclusive<f64> = 1e-8..=1.0;
-    /// Damping at the start of a minimisation from prices that are known to be close. No record.
-    pub(crate) const NEARBY_DAMPING: f64 = 1e-2;
+    /// Damping at the start of a minimisation from prices that are known to be close.
+    pub(crate) const NEARBY_DAMPING: f64 = 1e-3;
     /// Rules that raise the damping if the matrix has no factor, if no length of a step lowers the dual, and if only a shorter
-    /// step does; above `most` the minimisation ends. No record.
+    /// step does; above `most` the minimisation ends.
     pub(crate) const DAMPING_AFTER_NO_FACTOR: Raise = Raise { factor: 10.0, least: 1e-9, most: 1e6 };
-    pub(crate) const DAMPING_AFTER_NO_STEP: Raise = Raise { factor: 20.0, least: 1e-5, most: 1e3 };
-    pub(crate) const DAMPING_AFTER_SHORTER_STEP: Raise = Raise { factor: 2.0, least: 1e-6, most: f64::INFINITY };
-    /// Factors by which damping falls after a whole step: if the slope has fallen much, and otherwise. No record.
-    pub(crate) const DAMPING_RELAXED: [f64; 2] = [0.1, 0.4];
+    pub(crate) const DAMPING_AFTER_NO_STEP: Raise = Raise { factor: 100.0, least: 1e-5, most: 1e3 };
+    pub(crate) const DAMPING_AFTER_SHORTER_STEP: Raise = Raise { factor: 8.0, least: 1e-6, most: f64::INFINITY };
+    /// Factors by which damping falls after a whole step: if the slope has fallen much, and otherwise.
+    pub(crate) const DAMPING_RELAXED: [f64; 2] = [0.1, 0.3];
     /// Damping below which a small decrease means that the minimum is near, and not that steps are short: before a
     /// step, and after it. No record.
     pub(crate) const DAMPING_SETTLED: [f64; 2] = [1e-4, 1e-3];
     /// Share of the tolerated decrease below which a step was the last. No record.
     pub(crate) const LAST_DECREASE_SHARE: f64 = 0.1;
-    /// Lengths of a step that are tried, and the range of factors by which the next is shorter. No record.
+    /// Lengths of a step that are tried (three give the same times and gaps as five), and the range of factors by which the
+    /// next is shorter.
     pub(crate) const STEP_LENGTHS: usize = 5;
-    pub(crate) const SHORTER_STEP_SHARES: RangeInclusive<f64> = 1e-5..=0.6;
+    pub(crate) const SHORTER_STEP_SHARES: RangeInclusive<f64> = 1e-5..=0.4;
     /// Least gain of a step, as a share of what the slope promises (Armijo's rule). A change of all prices by less than
     /// the second constant may be judged by the slope alone, which rounding disturbs less, if the slope has fallen to
     /// the third as a share. No record.

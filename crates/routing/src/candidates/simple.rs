@@ -59,11 +59,11 @@ impl SimplePlan {
 #[derive(Clone, Copy)]
 struct Combination {
     value: f64,
-    left: usize,
+    left: u8,
+    /// Paths with their parts; entries without parts are unused. In bytes, because a beam holds many.
+    given: [(u8, u8); Tuning::GRID_PATHS],
     /// Paths that share no pool with those already used, as a set of bits.
     free: u128,
-    /// Paths with their parts; entries without parts are unused.
-    given: [(usize, usize); Tuning::GRID_PATHS],
 }
 
 /// Computes the best assignment of the grid's parts to paths that share no pool, by beam search.
@@ -77,10 +77,11 @@ fn grid(
     let table: Vec<Vec<f64>> =
         paths.iter().map(|path| (1..=Tuning::GRID_PARTS).map(|k| value(problem, path, k)).collect()).collect();
     // Ranks the paths for each number of parts, best first.
-    let ranked: Vec<Vec<usize>> = (0..Tuning::GRID_PARTS)
+    let ranked: Vec<Vec<u8>> = (0..usize::from(Tuning::GRID_PARTS))
         .map(|k| {
-            let mut order: Vec<usize> = (0..paths.len()).collect();
-            order.sort_by(|a, b| table[*b][k].total_cmp(&table[*a][k]).then(b.cmp(a)));
+            let mut order: Vec<u8> = (0..).take(paths.len()).collect();
+            let value = |at: u8| table[usize::from(at)][k];
+            order.sort_by(|a, b| value(*b).total_cmp(&value(*a)).then(b.cmp(a)));
             order
         })
         .collect();
@@ -89,23 +90,19 @@ fn grid(
         disjoint.fold(0_u128, |set, at| set | 1 << at)
     };
     let beside: Vec<u128> = paths.iter().map(paths_beside).collect();
-    let mut beam = vec![Combination {
-        value: 0.0,
-        left: Tuning::GRID_PARTS,
-        free: u128::MAX,
-        given: [(0, 0); Tuning::GRID_PATHS],
-    }];
+    let nothing = [(0, 0); Tuning::GRID_PATHS];
+    let mut beam = vec![Combination { value: 0.0, left: Tuning::GRID_PARTS, given: nothing, free: u128::MAX }];
     let mut best: Option<Combination> = None;
     for place in 0..Tuning::GRID_PATHS {
-        let mut next = Vec::new();
+        let mut next = Vec::with_capacity(beam.len() * usize::from(Tuning::GRID_PARTS));
         for combination in &beam {
             for parts in 1..=combination.left {
-                let is_free = |at: &&usize| combination.free & (1 << **at) != 0;
-                let Some(&at) = ranked[parts - 1].iter().find(is_free) else { continue };
+                let is_free = |at: &&u8| combination.free & (1 << **at) != 0;
+                let Some(&at) = ranked[usize::from(parts - 1)].iter().find(is_free) else { continue };
                 let mut grown = *combination;
-                grown.value += table[at][parts - 1];
+                grown.value += table[usize::from(at)][usize::from(parts - 1)];
                 grown.left -= parts;
-                grown.free &= beside[at];
+                grown.free &= beside[usize::from(at)];
                 grown.given[place] = (at, parts);
                 if grown.left > 0 {
                     next.push(grown);
@@ -115,7 +112,7 @@ fn grid(
             }
         }
         // Compares combinations by the value per assigned part.
-        let rate = |c: &Combination| per_part(c.value, Tuning::GRID_PARTS - c.left);
+        let rate = |c: &Combination| c.value / f64::from(Tuning::GRID_PARTS - c.left);
         if next.len() > Tuning::GRID_BEAM {
             next.select_nth_unstable_by(Tuning::GRID_BEAM, |a, b| rate(b).total_cmp(&rate(a)));
             next.truncate(Tuning::GRID_BEAM);
@@ -124,14 +121,9 @@ fn grid(
     }
     let mut flows = Vec::new();
     for (at, parts) in best?.given.into_iter().filter(|(_, parts)| *parts > 0) {
-        flows.extend(amounts(problem, &paths[at], parts));
+        flows.extend(amounts(problem, &paths[usize::from(at)], parts));
     }
     Some(flows)
-}
-
-#[allow(clippy::cast_precision_loss, reason = "twenty parts")]
-fn per_part(value: f64, parts: usize) -> f64 {
-    value / parts as f64
 }
 
 /// Finds the paths of the grid: the best for each of four shares of the amount.
@@ -157,7 +149,7 @@ fn candidates(
 }
 
 /// Computes the amounts along a path that takes `parts` parts of the grid.
-fn amounts(problem: &Problem<'_>, path: &[Flow], parts: usize) -> Vec<Flow> {
+fn amounts(problem: &Problem<'_>, path: &[Flow], parts: u8) -> Vec<Flow> {
     let mut amount = of_parts(problem, parts);
     let step = |flow: &Flow| {
         let flow = Flow { amount_in: amount, ..*flow };
@@ -168,13 +160,12 @@ fn amounts(problem: &Problem<'_>, path: &[Flow], parts: usize) -> Vec<Flow> {
 }
 
 /// Returns the amount of some parts of the grid.
-#[allow(clippy::cast_precision_loss, reason = "twenty parts")]
-fn of_parts(problem: &Problem<'_>, parts: usize) -> f64 {
-    problem.amount * parts as f64 / Tuning::GRID_PARTS as f64
+fn of_parts(problem: &Problem<'_>, parts: u8) -> f64 {
+    problem.amount * f64::from(parts) / f64::from(Tuning::GRID_PARTS)
 }
 
 /// Computes the value of some parts along a path, net of gas.
-fn value(problem: &Problem<'_>, path: &[Flow], parts: usize) -> f64 {
+fn value(problem: &Problem<'_>, path: &[Flow], parts: u8) -> f64 {
     let (mut amount, mut gas) = (of_parts(problem, parts), 0.0);
     for flow in path {
         let Some((curve, direction)) = problem.direction(flow.pair, flow.side) else { continue };
