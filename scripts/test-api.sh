@@ -65,6 +65,7 @@ report="$work/report.txt"
 generated=$!
 running+=("$generated")
 
+# Tests the explorer at the same time; its output follows at the end.
 browser="$work/browser.txt"
 (cd explorer && export BRAID_API="http://127.0.0.1:${ports[3]}" BRAID_KEY=demo-key RPC_URL="http://127.0.0.1:${ports[2]}" \
     && exec node --test --test-concurrency=1 --test-timeout=120000 test/browser/*.test.mjs) >"$browser" 2>&1 &
