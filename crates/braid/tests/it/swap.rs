@@ -137,8 +137,8 @@ async fn what_is_shown_is_what_arrives() {
     let (code, words) = failed(&ran(wrong).await);
     assert!(code == 1 && words.contains("the password is wrong") && !words.contains("hunter"), "{words}");
     let (code, words) =
-        failed(&ran(by_variable(&["swap", "9000000000000", "USDC", "WETH", "--rpc-url", &url, "--send"])).await);
-    assert!(code == 7 || code == 3, "{code} {words}");
+        failed(&ran(by_variable(&["swap", "9000000000000", "WETH", "ETH", "--rpc-url", &url, "--send"])).await);
+    assert_eq!(code, 7, "{words}");
     let (code, words) = failed(&ran(braid(&["swap", "1", "ETH", "USDC", "--rpc-url", &url])).await);
     assert!(code == 2 && words.contains("--key-file FILE"), "{words}");
     let (code, words) =
@@ -249,8 +249,9 @@ async fn quote_until_gone(base: String, body: Value, answered: Arc<AtomicUsize>,
             seen.cut += 1;
             break;
         };
-        if status == 503 {
-            seen.turned_away += 1;
+        // A busy machine may not check a token in the time that a quote waits for: the answer says to try again.
+        if answer["retryable"] == true {
+            seen.turned_away += usize::from(status == 503);
             continue;
         }
         assert_eq!(status, 200, "{answer:#}");
