@@ -17,6 +17,9 @@ use super::run::{Answer, BASELINES, Row};
 pub(crate) const BANDS: [(&str, f64); 5] =
     [("< 0.3", 0.3), ("0.3 – 3", 3.0), ("3 – 30", 30.0), ("30 – 300", 300.0), ("> 300", f64::INFINITY)];
 
+/// The smallest amount by which a simpler router's route must be worth more to be counted, in basis points.
+pub(crate) const COUNTED_BPS: f64 = 0.01;
+
 /// Returns the machine's processor and number of cores.
 pub(crate) fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -94,21 +97,26 @@ pub(crate) fn table(
         let bare =
             |a: &Answer| a.gap_bps.is_none() && a.losses_bps.get(at).copied().flatten().is_some_and(|l| l < -1e-6);
         let bare = solved.iter().filter(|(_, a)| bare(a)).count();
-        let better = losses.iter().filter(|loss| **loss < -1e-6).count();
+        let better = better_than_ours(&losses);
         if !losses.is_empty() {
             line(&format!("– {baseline}"), losses)?;
-            out::line(format_args!(
-                "    better than ours: {better}, beyond the certificate: {beyond}, without a certificate: {bare}"
-            ))?;
+            out::line(format_args!("    {better}, beyond the certificate: {beyond}, without a certificate: {bare}"))?;
         }
     }
     let losses: Vec<f64> = solved.iter().filter_map(|(_, a)| a.many_chunks_loss_bps).collect();
     if !losses.is_empty() {
-        let better = losses.iter().filter(|loss| **loss < -1e-6).count();
+        let better = better_than_ours(&losses);
         line("– 400 chunks", losses)?;
-        out::line(format_args!("    better than ours: {better}"))?;
+        out::line(format_args!("    {better}"))?;
     }
     Ok(())
+}
+
+/// Says on how many trades another route is worth more than ours, given how much less each is worth.
+fn better_than_ours(losses_bps: &[f64]) -> String {
+    let better = losses_bps.iter().filter(|loss| **loss < -COUNTED_BPS).count();
+    let most_bps = losses_bps.iter().copied().fold(0.0, f64::min).abs();
+    format!("better than ours by over {COUNTED_BPS} bps: {better} (at most by {})", figure(most_bps))
 }
 
 /// Counts the answers without a certificate, by reason.

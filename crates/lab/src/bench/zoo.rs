@@ -9,7 +9,7 @@ use braid_routing::Prepared;
 use eyre::{Result, WrapErr};
 
 use super::disturb::{Kind, disturbed};
-use super::report::at_percent;
+use super::report::{COUNTED_BPS, at_percent};
 use super::requests::{self, Asked};
 use super::run::{self, BASELINES, Row, Settings};
 use super::{Recordings, gas_price_wei, generate, report};
@@ -20,9 +20,6 @@ const GENERATED_POOLS: usize = 2_000;
 /// Recorded markets with their requests. Each serves as the other block of the other one.
 const RECORDED: [(&str, &str); 2] =
     [("mainnet_24721394.json", "requests_24721394.json"), ("mainnet_24699608.json", "requests_24699608.json")];
-/// The smallest amount by which a simpler router's route must be worth more to be counted, in basis points. Smaller
-/// differences are rounding of the figures.
-const COUNTED_BPS: f64 = 0.01;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
