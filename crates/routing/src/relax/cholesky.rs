@@ -93,6 +93,23 @@ mod tests {
     }
 
     #[test]
+    fn solves_a_system_whose_rows_are_longer_than_the_sums() {
+        // Every length of a row from 0 to 10: with and without a rest beside groups of four.
+        const N: usize = 11;
+        let entry = |i: usize, j: usize| if i == j { 3.0 } else { 1.0 / (1 + i.abs_diff(j)) as f64 };
+        let first = [0; N];
+        let mut factor = Factor::default();
+        assert!(factor.compute(N, N, &first, entry));
+        let right = |i: usize| 1.0 + i as f64;
+        let mut x: [f64; N] = std::array::from_fn(right);
+        factor.solve(N, &first, &mut x);
+        for i in 0..N {
+            let got: f64 = x.iter().enumerate().map(|(j, x)| entry(i, j) * x).sum();
+            assert!((got - right(i)).abs() < 1e-12, "row {i}: {got}");
+        }
+    }
+
+    #[test]
     fn a_matrix_that_is_not_positive_is_refused() {
         let mut factor = Factor::default();
         assert!(!factor.compute(2, 2, &[0, 0], |_, _| 1.0));

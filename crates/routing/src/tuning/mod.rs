@@ -31,5 +31,5 @@ impl Raise {
     }
 }
 
-/// Every constant of the solver; a file for each of its stages.
+/// Every constant of the solver, in files by the stage that uses it.
 pub(crate) struct Tuning;
