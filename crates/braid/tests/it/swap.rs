@@ -249,9 +249,12 @@ async fn quote_until_gone(base: String, body: Value, answered: Arc<AtomicUsize>,
             seen.cut += 1;
             break;
         };
+        if status == 503 {
+            seen.turned_away += 1;
+            continue;
+        }
         // A busy machine may not check a token in the time that a quote waits for: the answer says to try again.
-        if answer["retryable"] == true {
-            seen.turned_away += usize::from(status == 503);
+        if answer["code"] == "TOKEN_UNSUPPORTED" && answer["retryable"] == true {
             continue;
         }
         assert_eq!(status, 200, "{answer:#}");

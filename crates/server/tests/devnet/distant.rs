@@ -160,7 +160,8 @@ async fn factories_that_read_without_end_take_little_and_hold_up_nobody() {
             assert_eq!((status, answer["data"]["simulation"]["status"].as_str()), (200, Some("success")), "{answer:#}");
         }
     };
-    let (attacks, ()) = tokio::join!(attacks.join_all(), others);
+    let ((attacks, ()), asked) = world.node.asked_by(async { tokio::join!(attacks.join_all(), others) }).await;
+    assert!(asked[0] <= 8 * 6, "{asked:?}");
     for (status, answer) in attacks {
         let code = answer["code"].as_str().unwrap();
         assert!(

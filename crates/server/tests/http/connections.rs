@@ -182,16 +182,13 @@ async fn a_client_that_is_too_slow_is_told_and_let_go() {
     let mut deaf = Plain::open(&service).await;
     let asked = "GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(400);
     deaf.send(asked).await;
-    // It reads only when its connection is over, however long a busy machine takes: writing fails then.
+    // All answers together do not fit between the two, so the connection ends only by the timeout. Writing fails then.
     let is_over = async {
         while deaf.stream.write_all(b"\r\n").await.is_ok() {
             tokio::task::yield_now().await;
         }
     };
     tokio::time::timeout(LONG, is_over).await.expect("the service ends the connection");
-    let mut rest = Vec::new();
-    let read = deaf.stream.read_to_end(&mut rest).await;
-    assert!(read.is_err() || rest.len() < 400 * 100_000, "{} bytes", rest.len());
 }
 
 #[tokio::test]
