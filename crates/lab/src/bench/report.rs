@@ -17,7 +17,8 @@ use super::run::{Answer, BASELINES, Row};
 pub(crate) const BANDS: [(&str, f64); 5] =
     [("< 0.3", 0.3), ("0.3 – 3", 3.0), ("3 – 30", 30.0), ("30 – 300", 300.0), ("> 300", f64::INFINITY)];
 
-/// The smallest amount by which a simpler router's route must be worth more to be counted, in basis points.
+/// The smallest amount by which a simpler router's route must be worth more to be counted as better, in basis points. Plans
+/// that could pay less than that more are not tried.
 pub(crate) const COUNTED_BPS: f64 = 0.01;
 
 /// Returns the machine's processor and number of cores.
@@ -97,8 +98,8 @@ pub(crate) fn table(
         let bare =
             |a: &Answer| a.gap_bps.is_none() && a.losses_bps.get(at).copied().flatten().is_some_and(|l| l < -1e-6);
         let bare = solved.iter().filter(|(_, a)| bare(a)).count();
-        let better = better_than_ours(&losses);
         if !losses.is_empty() {
+            let better = better_than_ours(&losses);
             line(&format!("– {baseline}"), losses)?;
             out::line(format_args!("    {better}, beyond the certificate: {beyond}, without a certificate: {bare}"))?;
         }
@@ -114,9 +115,10 @@ pub(crate) fn table(
 
 /// Says on how many trades another route is worth more than ours, given how much less each is worth.
 fn better_than_ours(losses_bps: &[f64]) -> String {
-    let better = losses_bps.iter().filter(|loss| **loss < -COUNTED_BPS).count();
+    let better_by = |least_bps: f64| losses_bps.iter().filter(|loss| **loss < -least_bps).count();
     let most_bps = losses_bps.iter().copied().fold(0.0, f64::min).abs();
-    format!("better than ours by over {COUNTED_BPS} bps: {better} (at most by {})", figure(most_bps))
+    let (any, counted) = (better_by(1e-6), better_by(COUNTED_BPS));
+    format!("better than ours: {any}, by over {COUNTED_BPS} bps: {counted} (at most {})", figure(most_bps))
 }
 
 /// Counts the answers without a certificate, by reason.
