@@ -26,6 +26,8 @@ pub(crate) struct LayerSearch<'a, 'p> {
     scale: f64,
     /// Value of the incumbent.
     net: f64,
+    /// Prices of all tokens at which the dual with one price per token is least; zero for a token that has none.
+    guess: &'a [f64],
     newton: Newton,
     /// The budget of work.
     work: u64,
@@ -67,16 +69,17 @@ pub(crate) struct LayeredBounds {
 }
 
 impl<'a, 'p> LayerSearch<'a, 'p> {
-    /// Prepares a search for a trade of value `scale`, in which no route better than `net` is known.
-    pub(crate) fn new(layers: Layers<'a, 'p>, scale: f64, net: f64) -> Self {
+    /// Prepares a search for a trade of value `scale`, in which no route better than `net` is known. It starts from the
+    /// prices in `guess`, or from what a token is worth if that has none.
+    pub(crate) fn new(layers: Layers<'a, 'p>, scale: f64, net: f64, guess: &'a [f64]) -> Self {
         let is_large = is_large(layers.problem.prepared);
         let work = if is_large { Tuning::LAYER_WORK_OF_LARGE } else { Tuning::LAYER_WORK };
-        Self { layers, scale, net, newton: Newton::default(), work, is_large }
+        Self { layers, scale, net, guess, newton: Newton::default(), work, is_large }
     }
 
-    /// Computes the least bounds found, starting with `tokens` and their prices in `guess`.
-    pub(crate) fn bounds(&mut self, tokens: &[u32], guess: &[f64]) -> LayeredBounds {
-        let problem = self.layers.problem;
+    /// Computes the least bounds found, starting with `tokens`.
+    pub(crate) fn bounds(&mut self, tokens: &[u32]) -> LayeredBounds {
+        let (problem, guess) = (self.layers.problem, self.guess);
         let source = LayerNode { left: problem.hops, token: index32(problem.source), seen: 0 };
         let mut known: Vec<(LayerNode, f64)> = vec![(source, guess[problem.source])];
         for left in (1..problem.hops).rev() {
@@ -158,12 +161,14 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
     fn settle(&mut self, leaf: &mut Leaf, rounds: usize, damping: f64) {
         let mut damping = damping;
         let mut layer_prices = LayerPrices::default();
+        let mut fresh = leaf.known.len();
         for round in 0..rounds {
             let sub = self.subproblem(&leaf.known, &leaf.decisions);
             let mut prices: Vec<f64> = leaf.known.iter().map(|(_, price)| *price).collect();
             prices.push(self.layers.problem.price_out);
             self.newton.damping = std::mem::replace(&mut damping, Tuning::NEARBY_DAMPING);
-            self.relax(&sub, &mut prices);
+            let start = self.better_start(&sub, &mut prices, fresh);
+            self.relax(&sub, &mut prices, start);
             for ((_, known), price) in leaf.known.iter_mut().zip(&prices) {
                 *known = *price;
             }
@@ -179,6 +184,7 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
             if self.is_close(leaf.bound) || self.is_spent() {
                 break;
             }
+            fresh = leaf.known.len();
             let grows = self.add_nodes(&mut leaf.known, &layer_prices, earning);
             match repeated.filter(|_| leaf.decisions.tracked.len() < Tuning::LAYER_TRACKED) {
                 Some(token) => leaf.track(token),
@@ -188,29 +194,52 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
         }
     }
 
-    /// Returns a share of a swap's gas, or of the trade if that is more: gas may be free.
-    fn smoothing(&self, [gas_share, trade_share]: [f64; 2]) -> f64 {
+    /// Returns the last smoothing: a share of a swap's gas, or of the trade if that is more, because gas may be free.
+    fn last_smoothing(&self) -> f64 {
+        let [gas_share, trade_share] = Tuning::LAYER_LAST_SMOOTHING;
         let gas = Tuning::SWAP_GAS_UNITS * self.layers.problem.gas_price;
         (gas_share * gas).max(trade_share * self.scale)
     }
 
-    /// Minimises by Newton's method with falling smoothing.
-    fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64]) {
-        let scale = self.scale;
-        for share in Tuning::LAYER_SMOOTHING {
-            let tau = self.smoothing(share);
-            let tolerance = Tolerance {
-                excess: Tuning::ROUGHLY_BALANCED_SHARE * scale,
-                decrease: Tuning::BRANCH_DECREASE * scale,
-                steps: Tuning::LAYER_STEPS,
-            };
+    /// Starts the nodes from `fresh` on, which are priced at what they are worth, at the prices of their tokens instead if
+    /// the dual is lower there; returns its value.
+    fn better_start(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], fresh: usize) -> f64 {
+        let sharp = Stage::Smooth { tau: self.last_smoothing(), slack: 1.0 };
+        let start = self.newton.evaluate(sub, prices, sharp);
+        let nodes = sub.tokens.len() - sub.outputs;
+        let mut other = prices.to_vec();
+        for (price, token) in other[..nodes].iter_mut().zip(&sub.tokens).skip(fresh) {
+            let guess = self.guess[*token as usize];
+            *price = if guess > 0.0 { guess } else { *price };
+        }
+        let value = if fresh < nodes { self.newton.evaluate(sub, &other, sharp) } else { start };
+        if value < start {
+            prices.copy_from_slice(&other);
+        }
+        value.min(start)
+    }
+
+    /// Minimises by Newton's method with falling smoothing, from prices at which the dual is `start`. Far from the minimum the dual has edges at which a step of sharp
+    /// smoothing ends: the first smoothing is a share of how far the start is above the incumbent.
+    fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], start: f64) {
+        let (scale, last) = (self.scale, self.last_smoothing());
+        let mut tau = (Tuning::LAYER_FIRST_SMOOTHING * (start - self.net).min(scale)).max(last);
+        loop {
+            let decrease = (Tuning::BRANCH_DECREASE * scale).max(Tuning::EARLY_DECREASE_SMOOTHING_SHARE * tau);
+            let (excess, steps) = (Tuning::ROUGHLY_BALANCED_SHARE * scale, Tuning::LAYER_STEPS);
+            let tolerance = Tolerance { excess, decrease, steps, work: self.work };
             self.newton.minimise(sub, prices, Stage::Smooth { tau, slack: 1.0 }, scale, tolerance);
+            if tau <= last || self.is_spent() {
+                return;
+            }
+            let next = tau * Tuning::SMOOTHING_FALL;
+            tau = if next < last * Tuning::LAYER_NEARLY_LAST { last } else { next };
         }
     }
 
     /// Returns what the solution at these prices says.
     fn solution(&self, sub: &Subproblem<'p>, prices: &[f64], leaf: &Leaf) -> LayeredSolution {
-        let tau = self.smoothing(Tuning::LAYER_SMOOTHING[1]);
+        let tau = self.last_smoothing();
         let (mut ends_of_flows, mut unclear): (Vec<[usize; 2]>, Option<(f64, u32)>) = (Vec::new(), None);
         let (mut leaving, mut flows) = (vec![0.0; leaf.known.len()], Vec::new());
         for copies in sub.members.chunk_by(|a, b| a.pair == b.pair) {
@@ -417,7 +446,7 @@ mod tests {
         // Starts from the ends, or from all tokens if a route is known.
         let is_first = |token: usize| net > 0.0 || [problem.source, problem.target].contains(&token);
         let tokens: Vec<u32> = (0..problem.token_count).filter(|token| is_first(*token)).map(index32).collect();
-        LayerSearch::new(layers, scale, net).bounds(&tokens, &price)
+        LayerSearch::new(layers, scale, net, &price).bounds(&tokens)
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "amounts of small markets")]

@@ -28,6 +28,8 @@ pub(crate) struct Tolerance {
     pub(crate) decrease: f64,
     /// Most steps.
     pub(crate) steps: usize,
+    /// Most work of this and all earlier minimisations, in evaluations of a pool. Each may do `LEAST_WORK` in any case.
+    pub(crate) work: u64,
 }
 
 /// The point at which the steps ended.
@@ -108,8 +110,7 @@ impl Newton {
         scale: f64,
         tolerance: Tolerance,
     ) -> Outcome {
-        let most = if matches!(stage, Stage::Fixed) { Tuning::WORK } else { Tuning::RELAX_WORK };
-        let most = most.max(self.work + Tuning::LEAST_WORK);
+        let most = tolerance.work.max(self.work + Tuning::LEAST_WORK);
         self.load_metric(sub, prices);
         let mut value = self.evaluate(sub, prices, stage);
         let mut excess = f64::INFINITY;
@@ -151,7 +152,7 @@ impl Newton {
     }
 
     /// Evaluates the dual, its gradient and its Hessian.
-    fn evaluate(&mut self, sub: &Subproblem<'_>, prices: &[f64], stage: Stage) -> f64 {
+    pub(super) fn evaluate(&mut self, sub: &Subproblem<'_>, prices: &[f64], stage: Stage) -> f64 {
         self.work += sub.members.len() as u64;
         evaluate(sub, prices, stage, &mut self.room.slopes)
     }

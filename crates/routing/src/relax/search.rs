@@ -103,7 +103,8 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
             } else {
                 (Tuning::EARLY_DECREASE * scale).max(Tuning::EARLY_DECREASE_SMOOTHING_SHARE * tau)
             };
-            let tolerance = Tolerance { excess: Tuning::BALANCED_SHARE * scale, decrease, steps: Tuning::RELAX_STEPS };
+            let (excess, steps, work) = (Tuning::BALANCED_SHARE * scale, Tuning::RELAX_STEPS, Tuning::RELAX_WORK);
+            let tolerance = Tolerance { excess, decrease, steps, work };
             self.newton.minimise(sub, prices, Stage::Smooth { tau, slack }, scale, tolerance);
             if last || self.newton.is_spent(Tuning::RELAX_WORK) {
                 return;
@@ -139,6 +140,7 @@ impl<'a, 'p> FlowSearch<'a, 'p> {
                     excess: Tuning::ROUGHLY_BALANCED_SHARE * self.scale,
                     decrease: Tuning::LAST_DECREASE * self.scale,
                     steps: Tuning::SURCHARGE_STEPS,
+                    work: Tuning::RELAX_WORK,
                 };
                 let stage = Stage::Smooth { tau: (tau * gas).max(Tuning::LEAST_SMOOTHING * self.scale), slack: 1.0 };
                 self.newton.minimise(&dear, &mut prices, stage, self.scale, tolerance);

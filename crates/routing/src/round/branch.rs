@@ -109,6 +109,7 @@ impl<'p> FlowSearch<'_, 'p> {
                 excess: Tuning::ROUGHLY_BALANCED_SHARE * self.scale,
                 decrease: Tuning::BRANCH_DECREASE * self.scale,
                 steps: Tuning::BRANCH_STEPS,
+                work: Tuning::RELAX_WORK,
             };
             let stage = Stage::Smooth { tau, slack: 1.0 };
             self.newton.minimise(&decided, &mut leaf.prices, stage, self.scale, tolerance);

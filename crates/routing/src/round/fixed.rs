@@ -240,7 +240,8 @@ impl<'p> FlowSearch<'_, 'p> {
         let mut prices: Vec<f64> = sub.tokens.iter().map(|token| start(*token)).collect();
         sub.normalise(&mut prices);
         self.newton.damping = Tuning::NEARBY_DAMPING;
-        let tolerance = Tolerance { excess, decrease: Tuning::FIXED_DECREASE * scale, steps: Tuning::FIXED_STEPS };
+        let (decrease, steps, work) = (Tuning::FIXED_DECREASE * scale, Tuning::FIXED_STEPS, Tuning::WORK);
+        let tolerance = Tolerance { excess, decrease, steps, work };
         let outcome = self.newton.minimise(&sub, &mut prices, Stage::Fixed, scale, tolerance);
         if outcome.excess.is_nan() || outcome.excess > Tuning::UNBALANCED_SHARE * scale {
             return None;

@@ -47,7 +47,7 @@ pub(super) fn bounds(
     [net, bound]: [f64; 2],
 ) -> LayeredBounds {
     let layers = Layers::new(problem, is_reachable, caps);
-    let found = LayerSearch::new(layers, bound.max(problem.gas_price), net).bounds(tokens, price);
+    let found = LayerSearch::new(layers, bound.max(problem.gas_price), net, price).bounds(tokens);
     LayeredBounds { of_paths: found.of_paths.min(bound), of_chains: found.of_chains.min(bound), ..found }
 }
 
