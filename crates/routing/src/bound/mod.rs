@@ -7,4 +7,5 @@ mod forced;
 pub(crate) mod layers;
 pub(crate) mod passing;
 mod profit;
+pub(crate) mod settled;
 pub(crate) mod useful;

@@ -8,6 +8,7 @@
 //! (`docs/internals/baskets.md`). With one input and one output, nothing flows into the input or out of the output;
 //! some stages use that.
 
+mod detours;
 mod first;
 mod held;
 mod layered;
@@ -248,6 +249,7 @@ impl<'a> Solver<'a> {
             self.searched.replace(split.searched());
         }
         self.offer_missed_path(best);
+        self.offer_detours(&split, best);
         let Narrowed { bound, flows, task } = self.narrowed(split, best.as_ref());
         if !flows.is_empty() {
             if longest_path(&flows) <= self.problem.hops {

