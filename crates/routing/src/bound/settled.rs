@@ -6,7 +6,7 @@
 //!
 //! [`passing`]: super::passing
 
-use super::passing::{Need, needs};
+use super::passing::{Need, Needed, needs, only_other};
 use super::profit::profit_after_gas;
 use crate::problem::Problem;
 use crate::tuning::Tuning;
@@ -20,11 +20,10 @@ pub(crate) fn settled(
     price: &[f64],
     earning: &[(f64, u32)],
 ) -> Option<Vec<f64>> {
-    let mut list: Vec<Need> = needs(problem, price, earning).into_iter().map(|(need, _)| need).collect();
-    list.dedup();
+    let list = needs(problem, price, earning);
     let (mut prices, mut is_moved) = (price.to_vec(), false);
-    for needs in list.chunk_by(|a, b| a.token == b.token) {
-        let here = needs[0].token as usize;
+    for needs in list.chunk_by(|a, b| a.need.token == b.need.token) {
+        let here = needs[0].need.token as usize;
         let before = prices[here];
         let Around { mut least, mut even } = Around::of(problem, is_reachable, caps, &prices, needs);
         even.sort_by(|a, b| (a / before).ln().abs().total_cmp(&(b / before).ln().abs()));
@@ -46,14 +45,16 @@ pub(crate) fn settled(
 struct Around {
     /// What they earn more than their gas, less what is deducted for the needs.
     least: f64,
-    /// The prices of the token at which pools that may serve a need, and lose less than their gas, earn nothing.
+    /// The prices of the token at which pools that may serve a need, and now lose less than their gas, earn nothing.
     even: Vec<f64>,
 }
 
 impl Around {
-    fn of(problem: &Problem<'_>, is_reachable: &[bool], caps: &[f64], price: &[f64], needs: &[Need]) -> Self {
+    fn of(problem: &Problem<'_>, is_reachable: &[bool], caps: &[f64], price: &[f64], needs: &[Needed]) -> Self {
         let graph = problem.prepared.graph();
-        let token = needs[0].token;
+        let token = needs[0].need.token;
+        let not_with =
+            |need: Need| needs.chunk_by(|a, b| a.need == b.need).find(|same| same[0].need == need).map(only_other);
         let (mut most, mut earned, mut even) = ([f64::NEG_INFINITY; 2], [0.0; 2], Vec::new());
         for (other, arrow) in problem.neighbours(token as usize) {
             if !is_reachable[other] || price[other] <= 0.0 || !problem.is_open(arrow.pair) {
@@ -68,19 +69,20 @@ impl Around {
                 }
                 let profit = profit_after_gas(problem, caps, price, (arrow.pair, side), ends);
                 let at = usize::from(need.leads_on);
-                most[at] = most[at].max(profit);
                 earned[at] += profit.max(0.0);
-                if needs.contains(&need) && profit > Tuning::SETTLED_LOSS_SHARE * -gas && profit < gas {
+                if not_with(need).is_none_or(|not_with| not_with == Some(other)) {
+                    continue;
+                }
+                most[at] = most[at].max(profit);
+                if profit > Tuning::SETTLED_LOSS_SHARE * -gas && profit < gas {
                     even.push(if need.leads_on { price[other] * arrow.spot } else { price[other] / arrow.back });
                 }
             }
         }
         // Pools that lead to the token are needed by those that lead on, and the other way round.
-        let deducted = needs.iter().map(|need| {
-            let (serve, have) = (usize::from(need.leads_on), usize::from(!need.leads_on));
-            if most[serve].is_finite() { (-most[serve]).clamp(0.0, earned[have]) } else { 0.0 }
-        });
-        let least = earned.iter().sum::<f64>() - deducted.sum::<f64>();
+        let deducted = [(most[0], earned[1]), (most[1], earned[0])]
+            .map(|(most, earned): (f64, f64)| if most.is_finite() { (-most).clamp(0.0, earned) } else { 0.0 });
+        let least = earned.iter().sum::<f64>() - deducted.iter().sum::<f64>();
         Self { least, even }
     }
 }

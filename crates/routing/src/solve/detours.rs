@@ -173,3 +173,31 @@ fn leads(flows: &[Flow], from: u32, to: u32) -> bool {
     }
     reached.contains(&to)
 }
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+
+    use crate::testing::{prepared, request, token};
+    use crate::{Request, solve};
+
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "amounts of small markets")]
+    fn units(ether: f64) -> u128 {
+        (ether * 1e18) as u128
+    }
+
+    #[test]
+    fn a_small_pool_that_stands_out_is_used_if_it_pays_for_the_pools_that_lead_there_and_back() {
+        let deep = [units(10_000.0); 2];
+        // 1 – 0 is the trade. 2 – 3 pays half as much again as the market, and 1 – 2 and 3 – 0 lead there and back.
+        let market = prepared(&[((1, 0), deep), ((1, 2), deep), ((2, 3), [units(0.03), units(0.045)]), ((3, 0), deep)]);
+        let steps = |gas_price_wei| {
+            let request = request(&market, token(1), U256::from(units(30.0)), token(0));
+            solve(&market, &Request { gas_price_wei, ..request }).unwrap().route.steps.len()
+        };
+        for gwei in 1..=11 {
+            // From 6 gwei on the three pools cost more than the small one brings.
+            assert_eq!(steps(gwei * 1_000_000_000), if gwei < 6 { 4 } else { 1 }, "at {gwei} gwei");
+        }
+    }
+}
