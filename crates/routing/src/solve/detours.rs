@@ -7,7 +7,6 @@
 
 use super::split::{Rest, Split};
 use super::{Solver, net_of};
-use crate::bound::evaluate::evaluate;
 use crate::bound::passing::earning_side;
 use crate::exact::candidate::Candidate;
 use crate::prepare::index32;
@@ -46,13 +45,13 @@ impl Solver<'_> {
     /// Tries detours from the best route of a pair, as long as they make it better.
     pub(super) fn offer_detours(&self, split: &Split<'_>, best: &mut Option<Candidate>) {
         let (problem, bound) = (&self.problem, split.bound);
-        let Some(Rest { is_reachable, tightest: (dual, dual_prices), .. }) = &split.rest else { return };
+        let Some(Rest { tightest: (dual, dual_prices), earning, .. }) = &split.rest else { return };
         let least = (Tuning::SWAP_GAS_UNITS * problem.gas_price).max(Tuning::DETOUR_GAP * bound.abs());
         if !problem.is_pair() || !dual.is_finite() || net_of(best.as_ref()).is_none_or(|net| bound - net <= least) {
             return;
         }
         let (caps, price) = (&split.potentials.cap, &dual_prices.price);
-        let mut earning = evaluate(problem, is_reachable, caps, dual_prices, 0.0).earning;
+        let mut earning = earning.clone();
         earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut search = self.search(problem, &self.potentials, &[], price, bound);
         let start = |token: u32| price[token as usize];

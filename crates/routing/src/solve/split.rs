@@ -30,6 +30,8 @@ pub(super) struct Rest<'p> {
     start: Vec<f64>,
     newton: Newton,
     pub(super) tightest: (f64, DualPrices),
+    /// The pools that earn more than their gas there, with what they earn; empty if the bound leaves nothing to be found.
+    pub(super) earning: Vec<(f64, u32)>,
     relaxed: Option<Relaxed<'p>>,
     tokens: Vec<u32>,
 }
@@ -167,7 +169,14 @@ impl<'a> Solver<'a> {
             found.runners_up.iter().for_each(|flows| self.offer(best, flows));
         }
         let Found { bound, tightest, relaxed, tokens, .. } = found;
-        Split { bound, potentials, rest: Some(Rest { newton, tightest, relaxed, tokens, is_reachable, start }) }
+        let is_open = tightest.0.is_finite() && !self.is_close(bound, best);
+        let at = is_open.then(|| evaluate::evaluate(problem, &is_reachable, &potentials.cap, &tightest.1, 0.0));
+        let earning = at.map_or_else(Vec::new, |at| at.earning);
+        Split {
+            bound,
+            potentials,
+            rest: Some(Rest { newton, tightest, earning, relaxed, tokens, is_reachable, start }),
+        }
     }
 
     /// Searches for a better flow over a problem with another gas price. In a large market only among the tokens that the
@@ -227,13 +236,12 @@ impl<'a> Solver<'a> {
             return Narrowed { bound, ..Narrowed::default() };
         };
         let mut flows = Vec::new();
-        let Rest { is_reachable, start, newton, tightest: (dual, dual_prices), relaxed, .. } = rest;
+        let Rest { is_reachable, start, newton, tightest: (dual, dual_prices), earning, relaxed, .. } = rest;
         let caps = &potentials.cap;
-        let mut earning = Vec::new();
         if dual.is_finite() && bound - known > Tuning::CLOSE_GAP * bound.abs() {
-            earning = evaluate::evaluate(problem, &is_reachable, caps, &dual_prices, 0.0).earning;
             bound = bound.min(dual - passing(problem, &is_reachable, caps, &dual_prices.price, &earning));
-            if problem.is_pair() && bound - known > Tuning::CLOSE_GAP * bound.abs() {
+            let is_worth_it = !is_large(self.prepared) || bound - known > Tuning::SETTLED_GAP_OF_LARGE * bound.abs();
+            if problem.is_pair() && is_worth_it && bound - known > Tuning::CLOSE_GAP * bound.abs() {
                 let settled = settled(problem, &is_reachable, caps, &dual_prices.price, &earning);
                 bound = settled
                     .map_or(bound, |prices| bound.min(Self::less_passing(problem, &is_reachable, caps, &prices)));

@@ -21,6 +21,7 @@ impl Tuning {
     /// gap above 5 bps, in the same time.
     pub(crate) const SETTLED_TRIALS: usize = 4;
     pub(crate) const SETTLED_LOSS_SHARE: f64 = 0.9;
+    pub(crate) const SETTLED_GAP_OF_LARGE: f64 = 1e-3;
     /// Share of a pool's gas that counts as negligible profit: prices of tokens are moved to where no pool earns more.
     /// No record.
     pub(crate) const NEGLIGIBLE_GAS_SHARE: f64 = 0.01;
