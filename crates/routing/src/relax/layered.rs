@@ -89,7 +89,7 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
         }
         let decisions = Decisions::default();
         let mut first = Leaf { decisions, bound: f64::INFINITY, known, solution: LayeredSolution::default() };
-        self.settle(&mut first, Tuning::LAYER_ROUNDS, 1.0);
+        self.settle(&mut first, Tuning::LAYER_ROUNDS, 1.0, self.work);
         let most = |leaves: &[Leaf]| leaves.iter().fold(f64::NEG_INFINITY, |most, leaf| most.max(leaf.bound));
         let mut by_pools = vec![first.clone()];
         self.branch_on_pools(&mut by_pools);
@@ -115,7 +115,7 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
                 let mut half = leaf.clone();
                 let list = if is_used { &mut half.decisions.used } else { &mut half.decisions.unused };
                 list.push(pair);
-                self.settle(&mut half, Tuning::LAYER_ROUNDS_OF_HALF, Tuning::NEARBY_DAMPING);
+                self.settle(&mut half, Tuning::LAYER_ROUNDS_OF_HALF, Tuning::NEARBY_DAMPING, 0);
                 leaves.push(half);
             }
         }
@@ -135,7 +135,7 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
             for part in [Tail { most, ..tail }, Tail { least: most + 1, ..tail }] {
                 let mut half = leaf.clone();
                 half.limit(part);
-                self.settle(&mut half, Tuning::LAYER_ROUNDS_OF_HALF, Tuning::NEARBY_DAMPING);
+                self.settle(&mut half, Tuning::LAYER_ROUNDS_OF_HALF, Tuning::NEARBY_DAMPING, 0);
                 leaves.push(half);
             }
         }
@@ -157,8 +157,9 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
         bound - self.net <= Tuning::LAYERED_CLOSE_GAP * bound.abs()
     }
 
-    /// Lowers a branch's bound in rounds. Each round adds the nodes that the most profitable pools lead to.
-    fn settle(&mut self, leaf: &mut Leaf, rounds: usize, damping: f64) {
+    /// Lowers a branch's bound in rounds. Each round adds the nodes that the most profitable pools lead to. A minimisation ends
+    /// when the whole search has done `work`, but not before it has done a little of its own.
+    fn settle(&mut self, leaf: &mut Leaf, rounds: usize, damping: f64, work: u64) {
         let mut damping = damping;
         let mut layer_prices = LayerPrices::default();
         let mut fresh = leaf.known.len();
@@ -168,7 +169,7 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
             prices.push(self.layers.problem.price_out);
             self.newton.damping = std::mem::replace(&mut damping, Tuning::NEARBY_DAMPING);
             let start = self.better_start(&sub, &mut prices, fresh);
-            self.relax(&sub, &mut prices, start);
+            self.relax(&sub, &mut prices, start, work);
             for ((_, known), price) in leaf.known.iter_mut().zip(&prices) {
                 *known = *price;
             }
@@ -221,13 +222,13 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
 
     /// Minimises by Newton's method with falling smoothing, from prices at which the dual is `start`. Far from the minimum the dual has edges at which a step of sharp
     /// smoothing ends: the first smoothing is a share of how far the start is above the incumbent.
-    fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], start: f64) {
+    fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], start: f64, work: u64) {
         let (scale, last) = (self.scale, self.last_smoothing());
         let mut tau = (Tuning::LAYER_FIRST_SMOOTHING * (start - self.net).min(scale)).max(last);
         loop {
             let decrease = (Tuning::BRANCH_DECREASE * scale).max(Tuning::EARLY_DECREASE_SMOOTHING_SHARE * tau);
             let (excess, steps) = (Tuning::ROUGHLY_BALANCED_SHARE * scale, Tuning::LAYER_STEPS);
-            let tolerance = Tolerance { excess, decrease, steps, work: self.work };
+            let tolerance = Tolerance { excess, decrease, steps, work };
             self.newton.minimise(sub, prices, Stage::Smooth { tau, slack: 1.0 }, scale, tolerance);
             if tau <= last || self.is_spent() {
                 return;

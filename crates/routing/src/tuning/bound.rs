@@ -79,14 +79,14 @@ impl Tuning {
     /// this and for the tails below, the mean gap of 3,174 trades on 16 disturbed markets was 2.8 instead of 3.1 bps, and 512
     /// large trades between the tokens with the most pools of `mainnet_24721394` took 10% longer.
     pub(crate) const LAYER_BRANCHES: usize = 10;
-    pub(crate) const LAYER_WORK: u64 = 50_000;
+    pub(crate) const LAYER_WORK: u64 = 80_000;
     /// The gaps at which the dual by remaining pools branches on the tails of tokens, most such branches, and their work; the
     /// least share that a token of which only some has more pools left counts as losing by having fewer. Results for the
     /// gaps are in `docs/internals/certificate.md`; 6 and 24 branches change no answer of 2,048 trades, and without the least
     /// share branching ended early in half of the trades whose gap it closes.
     pub(crate) const LAYER_TAIL_GAPS: RangeInclusive<f64> = 5e-5..=Self::LOST_GAP;
     pub(crate) const LAYER_TAIL_BRANCHES: usize = 8;
-    pub(crate) const LAYER_TAIL_WORK: u64 = 50_000;
+    pub(crate) const LAYER_TAIL_WORK: u64 = 80_000;
     pub(crate) const LAYER_TAIL_LEAST_LOSS: f64 = 1e-6;
     /// The work in a large market, and the share of the gap that a branching may leave for another to follow. In a simulated
     /// market of 64,169 pools whose prices disagree, 150 trades between four large tokens took 10.7 instead of
