@@ -220,8 +220,9 @@ impl<'a, 'p> LayerSearch<'a, 'p> {
         value.min(start)
     }
 
-    /// Minimises by Newton's method with falling smoothing, from prices at which the dual is `start`. Far from the minimum the dual has edges at which a step of sharp
-    /// smoothing ends: the first smoothing is a share of how far the start is above the incumbent.
+    /// Minimises by Newton's method with falling smoothing, from prices at which the dual is `start`. Where prices disagree the
+    /// dual has sharp edges, at which steps end far above its minimum. So the first smoothing is a share of how far the start is
+    /// above the incumbent.
     fn relax(&mut self, sub: &Subproblem<'p>, prices: &mut [f64], start: f64, work: u64) {
         let (scale, last) = (self.scale, self.last_smoothing());
         let mut tau = (Tuning::LAYER_FIRST_SMOOTHING * (start - self.net).min(scale)).max(last);

@@ -26,7 +26,7 @@ pub(super) struct Split<'p> {
 
 /// The state of a flow search when it ended, and its bounds.
 pub(super) struct Rest<'p> {
-    pub(super) is_reachable: Vec<bool>,
+    is_reachable: Vec<bool>,
     start: Vec<f64>,
     newton: Newton,
     pub(super) tightest: (f64, DualPrices),
