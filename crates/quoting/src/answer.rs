@@ -44,6 +44,8 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower
     notes.extend((request.include_usd_pricing && dollars.is_none()).then(warnings::no_dollars));
     let certificate = certificate(draft, excluded_by_follower);
     notes.extend(certificate.as_ref().err().map(warnings::uncertified));
+    let is_exceeded = draft.found.solution.certificate.as_ref().is_ok_and(|certificate| certificate.is_exceeded);
+    notes.extend(is_exceeded.then(warnings::exceeded));
     QuoteAnswer {
         quote_id: draft.input.id,
         created_at: rfc3339(draft.input.created_at_ms),
@@ -239,7 +241,7 @@ fn permit(draft: &Draft, holdings: &Holdings) -> Option<Permit2> {
 
 /// Returns the certificate, or the reason for which there is none.
 fn certificate(draft: &Draft, excluded_by_follower: usize) -> Result<model::Certificate, Uncertified> {
-    let Certificate { upper_bound_value_wei, achieved_value_wei, gap_bps, pools_covered, excluded } =
+    let Certificate { upper_bound_value_wei, achieved_value_wei, gap_bps, pools_covered, excluded, .. } =
         draft.found.solution.certificate.clone()?;
     if !gap_bps.is_finite() {
         return Err(Uncertified::NoBound);

@@ -137,6 +137,13 @@ pub(crate) fn uncertified(reason: &Uncertified) -> Warning {
     Warning { code: "CERTIFICATE_UNAVAILABLE", message: format!("the route has no certificate: {reason}") }
 }
 
+/// Warns that the certificate is no proof.
+pub(crate) fn exceeded() -> Warning {
+    let message = "several trades with one pool gain from each other, which the upper bound does not cover: it states what \
+                   this route achieves, and another may pay more";
+    Warning { code: "BOUND_EXCEEDED", message: message.into() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

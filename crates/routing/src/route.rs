@@ -52,6 +52,9 @@ pub struct Certificate {
     pub achieved_value_wei: U256,
     /// Distance between the two, in basis points of the gross output value.
     pub gap_bps: f64,
+    /// Whether the route is worth more than any without what several trades with one pool gain from each other. Such a gain
+    /// has no bound: the upper bound is then what the route achieves, and the gap says nothing.
+    pub is_exceeded: bool,
     /// Number of pools that the bound covers.
     pub pools_covered: u32,
     /// Routes that the bound does not cover.
@@ -91,6 +94,7 @@ impl Certificate {
         if !bound.is_finite() || !achieved.is_finite() {
             return Err(Uncertified::NoBound);
         }
+        let is_exceeded = achieved > bound + Tuning::EXCEEDED_BOUND_SHARE * bound.abs();
         let bound = (bound + Tuning::BOUND_ROUNDING * bound.abs()).max(achieved);
         let gap_bps = if gross > 0.0 { (bound - achieved) / gross * 1e4 } else { f64::INFINITY };
         if !gap_bps.is_finite() {
@@ -101,6 +105,7 @@ impl Certificate {
             upper_bound_value_wei: wei(bound.ceil()),
             achieved_value_wei: wei(achieved.floor()),
             gap_bps,
+            is_exceeded,
             pools_covered,
             excluded,
         })
@@ -116,4 +121,20 @@ pub struct Solution {
     pub certificate: Result<Certificate, Uncertified>,
     /// Number of pools that the solver considered: open pools between tokens that lead to the output.
     pub pools_visited: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_says_if_the_route_is_worth_more_than_the_bound() {
+        let certificate = |bound| Certificate::new(bound, 1e18, 1e18, 1, Excluded::default()).unwrap();
+        let [above, rounded, below] = [1.001e18, 0.999_999_999_9e18, 0.999_999e18].map(certificate);
+        assert!(!above.is_exceeded && (above.gap_bps - 10.0).abs() < 1e-6);
+        // Floating point alone may put the bound this far below.
+        assert!(!rounded.is_exceeded && rounded.gap_bps == 0.0);
+        assert!(below.is_exceeded && below.gap_bps == 0.0);
+        assert_eq!(below.upper_bound_value_wei, below.achieved_value_wei);
+    }
 }

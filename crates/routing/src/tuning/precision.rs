@@ -11,6 +11,8 @@ impl Tuning {
     pub(crate) const FORMULA_ROUNDING: f64 = 1e-12;
     /// Share by which a sum of pools' terms is rounded up. As [`Self::OUTWARD`]; not measured.
     pub(crate) const BOUND_ROUNDING: f64 = 1e-12;
+    /// Share of the bound by which a route has to be worth more to count as beyond it: rounding explains up to 3e-10.
+    pub(crate) const EXCEEDED_BOUND_SHARE: f64 = 1e-8;
     /// Share of a pool's capacity that a plan may fill: the rest covers the rounding of the exact arithmetic.
     /// No record.
     pub(crate) const CAPACITY_FILLED: f64 = 1.0 - 1e-9;
