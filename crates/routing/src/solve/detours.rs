@@ -11,6 +11,7 @@ use crate::bound::passing::earning_side;
 use crate::exact::candidate::Candidate;
 use crate::prepare::index32;
 use crate::problem::Flow;
+use crate::problem::support::Support;
 use crate::tuning::Tuning;
 
 /// A pool that stands out, and what leads there and back.
@@ -24,21 +25,12 @@ struct Detour {
 /// A way between a route and a token.
 #[derive(Clone, Copy, Debug)]
 struct Link {
-    /// Where the token of the route is in the list of its places.
-    place: usize,
-    /// The pool between the two; `None` if they are one.
-    pool: Option<u32>,
+    /// The token of the route.
+    token: u32,
+    /// What flows between the two; `None` if they are one.
+    flow: Option<Flow>,
     /// Value of the gas, and of what the pool's price takes.
     cost: f64,
-}
-
-/// A token of a route.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    token: u32,
-    /// The most pools of the route that lead to it, one after the other, and on from it.
-    before: usize,
-    after: usize,
 }
 
 impl Solver<'_> {
@@ -54,12 +46,13 @@ impl Solver<'_> {
         let mut earning = earning.clone();
         earning.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut search = self.search(problem, &self.potentials, &[], price, bound);
-        let start = |token: u32| price[token as usize];
+        let start = search.guesses();
         for _ in 0..Tuning::DETOUR_ROUNDS {
             let (before, flows) = (net_of(best.as_ref()), self.flows_of(best.as_ref()));
             let detours = self.detours(&flows, &earning, price, caps);
-            // Tries all together first, and one by one if that is not better.
-            for some in std::iter::once(&detours[..]).chain(detours.chunks(1).take(Tuning::DETOURS)) {
+            // Tries all together first, and if that is not better one by one.
+            let one_by_one = detours.chunks(1).take(if detours.len() > 1 { Tuning::DETOURS } else { 0 });
+            for some in std::iter::once(&detours[..]).chain(one_by_one) {
                 let mut pools: Vec<u32> = flows.iter().map(|flow| flow.pair).collect();
                 for pool in some.iter().flat_map(|detour| &detour.pools) {
                     if !pools.contains(pool) && pools.len() < problem.max_steps {
@@ -83,29 +76,28 @@ impl Solver<'_> {
     /// that earn more than their own, best first.
     fn detours(&self, flows: &[Flow], earning: &[(f64, u32)], price: &[f64], caps: &[f64]) -> Vec<Detour> {
         let problem = &self.problem;
-        let places = places(flows, index32(problem.source), index32(problem.target));
+        // Takes any length: the incumbent's own may be that of a simple plan.
+        let Some(support) = Support::default().with(flows, usize::MAX) else { return Vec::new() };
         let mut detours: Vec<Detour> = Vec::new();
-        let unused = earning.iter().filter(|(_, pair)| flows.iter().all(|flow| flow.pair != *pair));
+        let unused = earning.iter().filter(|(_, pair)| support.amount_in(*pair).is_none());
         for (earned, pair) in unused.take(Tuning::DETOUR_POOLS) {
             let Some((side, [from, to])) = earning_side(problem, price, *pair) else { continue };
             let Some((_, direction)) = problem.direction(*pair, side) else { continue };
             let [price_in, price_out] = [from, to].map(|token| price[token as usize]);
             let Some(trade) = direction.best_trade(price_in, price_out, caps[from as usize], 0.0) else { continue };
-            let there = self.links(&places, from, price_in * trade.amount_in, price, false);
-            let back = self.links(&places, to, price_out * trade.amount_out, price, true);
+            let flow = Flow { pair: *pair, side, from, to, amount_in: trade.amount_in };
+            let there = self.links(&support, from, price_in * trade.amount_in, price, false);
+            let back = self.links(&support, to, price_out * trade.amount_out, price, true);
             let ways = there.iter().flat_map(|first| back.iter().map(move |last| (first, last)));
-            let ways = ways.filter(|(first, last)| {
-                let (start, end) = (&places[first.place], &places[last.place]);
-                let pools = 1 + usize::from(first.pool.is_some()) + usize::from(last.pool.is_some());
-                let is_short = start.before + pools + end.after <= problem.hops;
-                is_short && start.token != end.token && !leads(flows, end.token, start.token)
-            });
-            let gain = |(first, last): &(&Link, &Link)| earned - first.cost - last.cost;
-            let Some(best) = ways.max_by(|a, b| gain(a).total_cmp(&gain(b))).filter(|way| gain(way) > 0.0) else {
-                continue;
-            };
-            let pools = [best.0.pool, Some(*pair), best.1.pool].into_iter().flatten().collect();
-            detours.push(Detour { gain: gain(&best), pools });
+            let mut ways: Vec<(f64, Vec<Flow>)> = ways
+                .filter(|(first, last)| first.token != last.token)
+                .map(|(first, last)| (earned - first.cost - last.cost, [first.flow, Some(flow), last.flow]))
+                .filter(|(gain, _)| *gain > 0.0)
+                .map(|(gain, flows)| (gain, flows.into_iter().flatten().collect()))
+                .collect();
+            ways.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let best = ways.into_iter().find(|(_, way)| support.with(way, problem.hops).is_some());
+            detours.extend(best.map(|(gain, way)| Detour { gain, pools: way.iter().map(|flow| flow.pair).collect() }));
         }
         detours.sort_by(|a, b| b.gain.total_cmp(&a.gain).then_with(|| a.pools.cmp(&b.pools)));
         detours
@@ -113,64 +105,32 @@ impl Solver<'_> {
 
     /// Returns the cheapest link of each token of a route to another token, or back from that if it `leads_back`, for an amount
     /// of the given value.
-    fn links(&self, places: &[Place], token: u32, value: f64, price: &[f64], leads_back: bool) -> Vec<Link> {
+    fn links(&self, route: &Support, token: u32, value: f64, price: &[f64], leads_back: bool) -> Vec<Link> {
         let problem = &self.problem;
-        if let Some(place) = places.iter().position(|place| place.token == token) {
-            return vec![Link { place, pool: None, cost: 0.0 }];
+        if route.tokens().contains(&token) {
+            return vec![Link { token, flow: None, cost: 0.0 }];
         }
         let mut links: Vec<Link> = Vec::new();
         for (other, arrow) in problem.neighbours(token as usize).filter(|(_, arrow)| problem.is_open(arrow.pair)) {
-            let Some(place) = places.iter().position(|place| place.token as usize == other) else { continue };
-            let here = token as usize;
+            let other = index32(other);
+            if !route.tokens().contains(&other) {
+                continue;
+            }
             let (side, [from, to]) =
-                if leads_back { (arrow.side, [here, other]) } else { (1 - arrow.side, [other, here]) };
+                if leads_back { (arrow.side, [token, other]) } else { (1 - arrow.side, [other, token]) };
             let Some((curve, direction)) = problem.direction(arrow.pair, side) else { continue };
-            let (paid, tick_gas) = direction.quote(value / price[from]);
-            let cost = value - paid * price[to] + (curve.gas_units + tick_gas) * problem.gas_price;
-            match links.iter_mut().find(|link| link.place == place) {
+            let amount_in = value / price[from as usize];
+            let (paid, tick_gas) = direction.quote(amount_in);
+            let cost = value - paid * price[to as usize] + (curve.gas_units + tick_gas) * problem.gas_price;
+            let flow = Some(Flow { pair: arrow.pair, side, from, to, amount_in });
+            match links.iter_mut().find(|link| link.token == other) {
                 Some(link) if link.cost <= cost => {}
-                Some(link) => *link = Link { pool: Some(arrow.pair), cost, ..*link },
-                None => links.push(Link { place, pool: Some(arrow.pair), cost }),
+                Some(link) => *link = Link { token: other, flow, cost },
+                None => links.push(Link { token: other, flow, cost }),
             }
         }
         links
     }
-}
-
-/// Returns the tokens of a route, its ends included.
-fn places(flows: &[Flow], source: u32, target: u32) -> Vec<Place> {
-    let mut tokens = vec![source, target];
-    for token in flows.iter().flat_map(|flow| [flow.from, flow.to]) {
-        if !tokens.contains(&token) {
-            tokens.push(token);
-        }
-    }
-    let mut places: Vec<Place> = tokens.iter().map(|token| Place { token: *token, before: 0, after: 0 }).collect();
-    let at = |token: u32| tokens.iter().position(|known| *known == token);
-    let ends: Vec<(usize, usize)> = flows.iter().filter_map(|flow| at(flow.from).zip(at(flow.to))).collect();
-    // Takes as many rounds as the longest chain can have pools: a route has no cycle.
-    for _ in 1..tokens.len() {
-        for (from, to) in &ends {
-            places[*to].before = places[*to].before.max(places[*from].before + 1);
-            places[*from].after = places[*from].after.max(places[*to].after + 1);
-        }
-    }
-    places
-}
-
-/// Returns whether flows lead from one token to another.
-fn leads(flows: &[Flow], from: u32, to: u32) -> bool {
-    let mut reached = vec![from];
-    let mut next = 0;
-    while let Some(&here) = reached.get(next) {
-        next += 1;
-        for flow in flows.iter().filter(|flow| flow.from == here) {
-            if !reached.contains(&flow.to) {
-                reached.push(flow.to);
-            }
-        }
-    }
-    reached.contains(&to)
 }
 
 #[cfg(test)]

@@ -16,9 +16,10 @@ impl Tuning {
     /// Share of a cap below which the new one is worth computing all worths again. Half and double of the difference
     /// from 1 change no answer (`docs/internals/bench.md`).
     pub(crate) const CAP_TIGHTER_SHARE: f64 = 0.9995;
-    /// Most prices of a token that are tried, so that more gas is deducted for passing it, and the share of its gas below which a
-    /// pool loses little enough for that; and the gap above which that is worth its time in a large market. With these prices 7.4 instead of 7.7% of 3,174 trades on 16 disturbed markets had a
-    /// gap above 5 bps, in the same time.
+    /// Most prices of a token that are tried, so that more gas is deducted for passing it; the share of its gas below which a
+    /// pool loses little enough for that; and the gap above which that is worth its time in a large market. With these prices
+    /// 7.4 instead of 7.7% of 3,174 trades on 16 disturbed markets had a gap above 5 bps, in the same time. In a market of
+    /// 10,000 pools solves took a third longer with them at every gap.
     pub(crate) const SETTLED_TRIALS: usize = 4;
     pub(crate) const SETTLED_LOSS_SHARE: f64 = 0.9;
     pub(crate) const SETTLED_GAP_OF_LARGE: f64 = 1e-3;

@@ -24,6 +24,7 @@ fn held(sketches: &[Sketch], request: &Request) -> Result<Option<(Route, f64)>, 
     // Without a reference price of the output there is nothing to compare.
     let Ok(certificate) = solution.certificate else { return Ok(None) };
     prop_assert_eq!(usize::try_from(certificate.pools_covered).unwrap(), sketches.len(), "every pool is covered");
+    prop_assert!(!certificate.is_exceeded, "{certificate:?}");
     let (net, gross) = worth(&prepared, request, &solution.route);
     let bound = f64::from(certificate.upper_bound_value_wei);
     for plan in SimplePlan::ALL {

@@ -257,7 +257,7 @@ fn check(
     });
     if let Ok(certificate) = &solution.certificate {
         prop_assert!(certificate.gap_bps >= 0.0);
-        prop_assert!(certificate.achieved_value_wei <= certificate.upper_bound_value_wei);
+        prop_assert!(!certificate.is_exceeded, "{certificate:?}");
     }
     for plan in combinations(market, request, count) {
         let union: Vec<Chain> = plan.iter().flatten().cloned().collect();

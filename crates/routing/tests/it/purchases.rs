@@ -83,7 +83,7 @@ proptest! {
         let found = certificate(&bought);
         let least = found.least_amount_in;
         prop_assert!(least <= bought.amount_in && found.certificate.gap_bps >= 0.0);
-        prop_assert!(found.certificate.upper_bound_value_wei >= found.certificate.achieved_value_wei);
+        prop_assert!(!found.certificate.is_exceeded, "{found:?}");
         let gas_wei = |route: &Route| route.gas_units() as f64 * trade.gas_price_wei as f64;
         let (output, own_gas) = (trade.outputs[0].0, gas_wei(&bought.route));
         let wanted = net(&prepared, output, amount, own_gas);

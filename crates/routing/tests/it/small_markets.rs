@@ -77,7 +77,7 @@ proptest! {
                     }
                 }
                 if let Ok(certificate) = &solution.certificate {
-                    prop_assert!(certificate.achieved_value_wei <= certificate.upper_bound_value_wei);
+                    prop_assert!(!certificate.is_exceeded, "{certificate:?}");
                     prop_assert!(certificate.gap_bps >= 0.0);
                 }
                 prop_assert_eq!(&solution, &solve(&prepared, &request).unwrap(), "the same question, another answer");
