@@ -12,14 +12,22 @@ export function gapText(bps: number): string {
   return `${(Math.ceil(bps * scale) / scale).toLocaleString("en", { maximumFractionDigits: digits })} bps`;
 }
 
+/** Says why nothing is known of better routes; undefined if the certificate states it. */
+export function unproven({ certificate, warnings }: Pick<Quote, "certificate" | "warnings">): string | undefined {
+  const why = (wanted: string) => warnings.find(({ code }) => code === wanted)?.message ?? "";
+  if (!certificate) return `There is no certificate for this route. ${why("CERTIFICATE_UNAVAILABLE")}`;
+  const exceeded = why("BOUND_EXCEEDED");
+  return exceeded ? `There is no bound for this route: ${exceeded}.` : undefined;
+}
+
 export function CertificateCard({ quote }: { quote: Quote }) {
   const { certificate } = quote;
-  if (!certificate) {
-    const why = quote.warnings.find(({ code }) => code === "CERTIFICATE_UNAVAILABLE");
+  const reason = unproven(quote);
+  if (!certificate || reason) {
     return (
       <section class="card" aria-labelledby="certificate-title">
         <h2 id="certificate-title">How good is it?</h2>
-        <p>There is no certificate for this route. {why?.message}</p>
+        <p>{reason}</p>
       </section>
     );
   }

@@ -9,8 +9,8 @@ const WORDS: Record<string, string> = {
   ALLOWANCES_UNAVAILABLE: "Balances and allowances could not be read: check in your wallet that you hold enough.",
 };
 
-/** Leaves out what the page says elsewhere: the loss, the missing certificate. */
-const ELSEWHERE = new Set(["HIGH_PRICE_IMPACT", "CERTIFICATE_UNAVAILABLE"]);
+/** Leaves out what the page says elsewhere: the loss, the missing certificate or bound. */
+const ELSEWHERE = new Set(["HIGH_PRICE_IMPACT", "CERTIFICATE_UNAVAILABLE", "BOUND_EXCEEDED"]);
 
 /** Gives the warnings of a quote as sentences. */
 export function warningsOf({ warnings }: Pick<Quote, "warnings">): string[] {

@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { close, load } from "./load.mjs";
 
 const { atomic, brief, dollars, exact, MOST, parseAmount, partBps, percent, rate, typed } = await load("/src/amounts.ts");
-const { gapText } = await load("/src/quote/certificate.tsx");
+const { gapText, unproven } = await load("/src/quote/certificate.tsx");
 after(close);
 
 test("what is read is what was written, for every number of decimals", () => {
@@ -67,6 +67,13 @@ test("a gap is never shown smaller than it is", () => {
     assert.ok(Number(gapText(bps).replace(/[^\d.]/g, "")) >= bps, `${bps}: ${gapText(bps)}`);
   }
   assert.equal(gapText(0), "0 bps");
+});
+
+test("a certificate that proves nothing is not shown as one", () => {
+  const certificate = { gap_bps: 0 };
+  assert.equal(unproven({ certificate, warnings: [] }), undefined);
+  assert.match(unproven({ certificate, warnings: [{ code: "BOUND_EXCEEDED", message: "several trades" }] }), /no bound .*: several trades\.$/);
+  assert.match(unproven({ certificate: null, warnings: [{ code: "CERTIFICATE_UNAVAILABLE", message: "no price" }] }), /no certificate .* no price$/);
 });
 
 test("parts in basis points", () => {

@@ -54,6 +54,7 @@ fn value(quoted: &Quoted<'_>) -> Value {
             "upper_bound_value_wei": certificate.upper_bound_value_wei.to_string(),
             "achieved_value_wei": certificate.achieved_value_wei.to_string(),
             "gap_bps": certificate.gap_bps,
+            "is_exceeded": certificate.is_exceeded,
             "pools_covered": certificate.pools_covered,
             "least_input": exact.and_then(|(_, least_in)| least_in).map(|amount| amount.to_string()),
         })),

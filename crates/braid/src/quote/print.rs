@@ -46,6 +46,9 @@ pub(super) fn print(quoted: &Quoted<'_>) -> Result<()> {
         out::line(format_args!("no route buys it for less than {}", quoted.amount(*id, *least_in)))?;
     }
     match &solution.certificate {
+        Ok(certificate) if certificate.is_exceeded => {
+            out::line("no bound: several trades with one pool gain from each other, and another route may pay more")
+        }
         Ok(certificate) => {
             let covered = certificate.pools_covered;
             out::line(format_args!(

@@ -52,7 +52,8 @@ impl Quote {
         ))?;
         let impact = self.impact();
         out::line(format_args!("price impact {}", impact.text()))?;
-        match answer["certificate"]["gap_bps"].as_f64() {
+        let warns_of = |code: &str| rows(&answer["warnings"]).iter().any(|warning| warning["code"] == code);
+        match answer["certificate"]["gap_bps"].as_f64().filter(|_| !warns_of("BOUND_EXCEEDED")) {
             Some(gap) => out::line(format_args!("certificate  at most {} bps below the best", picture::gap_bps(gap)))?,
             None => out::line("certificate  none")?,
         }
@@ -62,7 +63,7 @@ impl Quote {
             out::line(format_args!("warning      {code}: {message}"))?;
         }
         // add what the service does not warn of: it looks at the outputs together only
-        let is_told = rows(&answer["warnings"]).iter().any(|warning| warning["code"] == "HIGH_PRICE_IMPACT");
+        let is_told = warns_of("HIGH_PRICE_IMPACT");
         match impact.warning().filter(|_| !is_told) {
             Some(warning) => out::line(format_args!("warning      {warning}")),
             None => Ok(()),
