@@ -59,6 +59,8 @@ pub(crate) struct Answer {
     pub(crate) net_value_wei: Option<f64>,
     pub(crate) upper_bound_value_wei: Option<U256>,
     pub(crate) gap_bps: Option<f64>,
+    /// Whether the route itself is worth more than its bound.
+    pub(crate) is_exceeded: bool,
     /// The reason for which there is no certificate; `None` if there is one.
     pub(crate) uncertified: Option<Uncertified>,
     /// Value by which each baseline is worth less, in basis points of the gross value; empty if none ran.
@@ -117,6 +119,7 @@ pub(crate) fn run(prepared: &Prepared, asked: &Asked, settings: Settings) -> Row
             upper_bound_value_wei: solution.certificate.as_ref().ok().map(|c| c.upper_bound_value_wei),
             uncertified: solution.certificate.as_ref().err().copied(),
             gap_bps: solution.certificate.as_ref().ok().map(|c| c.gap_bps),
+            is_exceeded: solution.certificate.as_ref().is_ok_and(|c| c.is_exceeded),
             losses_bps: baselines.iter().map(|(_, plan)| loss(plan.route(prepared, &request))).collect(),
             many_chunks_loss_bps: settings.many_chunks.then(|| loss(many_chunks(prepared, &request))).flatten(),
             witness: solution.certificate.as_ref().ok().zip(duals.as_ref()).and_then(|(certificate, duals)| {

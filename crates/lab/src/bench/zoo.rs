@@ -25,10 +25,10 @@ const RECORDED: [(&str, &str); 2] =
 #[command(after_help = "\
 Without --market: the recorded markets where they are, and a generated one of 2,000 pools.
 
-A line for each market, and one for drains of the undisturbed one: how many requests have a route; time and gap of the certificate; the share
-of answers that have one; for how many a simpler router (single path, 5% grid, 20 and 100 chunks over shared pools) pays more by above 0.01
-bps; for how many of these by more than the certificate says is possible. Drains, amounts of up to a thousand times the liquidity, are also
-compared with 400 chunks.")]
+A line for each market, and one for drains of the undisturbed one: how many requests have a route; time and gap of the certificate; the
+share of answers that have one; for how many a simpler router (single path, 5% grid, 20 and 100 chunks over shared pools) pays more by above
+0.01 bps; and for how many a route, ours included, is worth more than its certificate allows. Drains, amounts of up to a thousand times the
+liquidity, are also compared with 400 chunks.")]
 pub(crate) struct ZooArgs {
     /// Market file: one that Braid wrote, or a recorded one in JSON
     #[arg(long, value_name = "FILE")]
@@ -162,8 +162,8 @@ struct Line<'a> {
     routes: usize,
     times_us: Vec<f64>,
     gaps_bps: Vec<f64>,
-    /// The number of answers worth less than a simpler router's, and the number of those that fall short by more than
-    /// their certificate's gap.
+    /// The number of answers worth less than a simpler router's, and the number for which a route, ours included, is
+    /// worth more than the certificate allows.
     below: usize,
     beyond: usize,
     /// The losses of a split by 400 chunks, if it ran.
@@ -194,7 +194,8 @@ impl<'a> Line<'a> {
             debug_assert!(answer.losses_bps.len() == BASELINES.len());
             let least = answer.losses_bps.iter().flatten().copied().fold(0.0, f64::min);
             line.below += usize::from(least < -COUNTED_BPS);
-            line.beyond += usize::from(answer.gap_bps.is_some_and(|gap| least < -(gap + 1e-6)));
+            let is_beyond = |gap: f64| least < -(gap + 1e-6) || answer.is_exceeded;
+            line.beyond += usize::from(answer.gap_bps.is_some_and(is_beyond));
         }
         line.times_us.sort_by(f64::total_cmp);
         line.gaps_bps.sort_by(f64::total_cmp);
