@@ -1,6 +1,6 @@
 //! Routes of simple plans, replayed in the same exact arithmetic as any other.
 
-use crate::candidates::chunks::{Cut, chunked};
+use crate::candidates::chunks::{Cut, PartSearch, chunked};
 pub use crate::candidates::simple::SimplePlan;
 use crate::exact::candidate::best_run;
 use crate::problem::Problem;
@@ -13,7 +13,7 @@ impl SimplePlan {
     pub fn route(self, prepared: &Prepared, request: &Request) -> Option<Route> {
         let problem = pair(prepared, request)?;
         let potentials = potentials(&problem);
-        let flows = self.flows(&problem, &potentials, usize::MAX, &|_| f64::NEG_INFINITY)?;
+        let flows = self.flows(&problem, &potentials, PartSearch::EXHAUSTIVE, &|_| f64::NEG_INFINITY)?;
         within_limits(request, best_run(&problem, request, &flows, None)?.route)
     }
 }
@@ -24,7 +24,8 @@ impl SimplePlan {
 pub fn many_chunks(prepared: &Prepared, request: &Request) -> Option<Route> {
     let problem = pair(prepared, request)?;
     let split = |problem: &Problem<'_>| {
-        let cut = Cut { chunks: Tuning::MOST_CHUNKS, paths: usize::MAX, quotes: usize::MAX };
+        let search = PartSearch::with_slip(Tuning::CHUNK_SLIP);
+        let cut = Cut { chunks: Tuning::MOST_CHUNKS, paths: usize::MAX, search };
         chunked(problem, &potentials(problem), cut)
     };
     let at_its_price = best_run(&problem, request, &split(&problem), None)?;

@@ -188,6 +188,8 @@ pub(crate) fn write(path: &Path, rows: &[Row]) -> Result<()> {
             "net_value_wei": answer.net_value_wei.map(|wei| format!("{wei:.0}")),
             "upper_bound_value_wei": answer.upper_bound_value_wei.map(|wei| wei.to_string()),
             "gap_bps": answer.gap_bps,
+            "is_exceeded": answer.is_exceeded,
+            "losses_bps": answer.losses_bps,
             "uncertified": answer.uncertified.map(|reason| reason.to_string()),
             "steps": answer.steps,
             "solve_us": row.solve_us,

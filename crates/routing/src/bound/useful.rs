@@ -138,7 +138,7 @@ mod tests {
     use crate::Prepared;
     use crate::bound::dual_prices::DualPrices;
     use crate::bound::evaluate::evaluate;
-    use crate::candidates::chunks::{Cut, chunked};
+    use crate::candidates::chunks::{Cut, PartSearch, chunked};
     use crate::problem::Flow;
     use crate::problem::potentials::Potentials;
     use crate::problem::reachable::reachable;
@@ -215,7 +215,7 @@ mod tests {
             let market = prepared(&pools.chain(ends).collect::<Vec<_>>());
             let problem = problem(&market, token(1), U256::from(ether * ETHER), token(0));
             let potentials = Potentials::new(&problem, 1.0);
-            let cut = Cut { chunks: 20, paths: usize::MAX, quotes: usize::MAX };
+            let cut = Cut { chunks: 20, paths: usize::MAX, search: PartSearch::EXHAUSTIVE };
             let flows = chunked(&problem, &potentials, cut);
             let net = net(&problem, &flows);
             // The split's parts may be rounded by a unit each.

@@ -17,8 +17,27 @@ pub(crate) struct Cut {
     pub(crate) chunks: u16,
     /// Most paths that add a pool.
     pub(crate) paths: usize,
-    /// Most pools priced for one part.
+    pub(crate) search: PartSearch,
+}
+
+/// Limits of the searches for the paths of parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartSearch {
+    /// Most pools priced by one search.
     pub(crate) quotes: usize,
+    /// Share of a part's value by which its path may pay less than the best one, so that the paths of one search serve for
+    /// several parts.
+    pub(crate) slip: f64,
+}
+
+impl PartSearch {
+    /// A search for each part, over all pools.
+    pub(crate) const EXHAUSTIVE: Self = Self { quotes: usize::MAX, slip: 0.0 };
+
+    /// A search for several parts, over all pools.
+    pub(crate) const fn with_slip(slip: f64) -> Self {
+        Self { slip, ..Self::EXHAUSTIVE }
+    }
 }
 
 /// Computes the flow of all parts; empty if the first part finds no path.
@@ -39,7 +58,8 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
 ///
 /// At first each part is worth about `value`. When no path takes another one, smaller parts fill what is left of the pools.
 pub(crate) fn filled(problem: &Problem<'_>, potentials: &Potentials, value: f64) -> Option<Vec<Flow>> {
-    let cut = Cut { chunks: Tuning::FILL_PARTS, paths: usize::MAX, quotes: usize::MAX };
+    let search = PartSearch::with_slip(Tuning::SLIP_OF_MANY_CHUNKS);
+    let cut = Cut { chunks: Tuning::FILL_PARTS, paths: usize::MAX, search };
     let mut split = Split::new(problem, potentials, cut);
     let mut part = value / potentials.worth[problem.source];
     if !(part > 0.0 && part.is_finite()) {
@@ -105,8 +125,6 @@ struct Split<'a, 'p> {
     refused: Vec<Vec<Flow>>,
     /// Upper limit of the value, net of gas, of a part on a path not among `paths`; infinite if a search is due.
     unknown_net: f64,
-    /// Value of the last part, net of gas; infinite before the first.
-    last_net: f64,
 }
 
 impl<'a, 'p> Split<'a, 'p> {
@@ -120,13 +138,12 @@ impl<'a, 'p> Split<'a, 'p> {
             paths: Vec::new(),
             refused: Vec::new(),
             unknown_net: f64::INFINITY,
-            last_net: f64::INFINITY,
         }
     }
 
     /// Forgets what was known about parts of another size.
     fn resize_parts(&mut self) {
-        (self.unknown_net, self.last_net) = (f64::INFINITY, f64::INFINITY);
+        self.unknown_net = f64::INFINITY;
         self.paths.iter_mut().for_each(|path| path.is_stale = true);
     }
 
@@ -135,13 +152,12 @@ impl<'a, 'p> Split<'a, 'p> {
     fn add_part(&mut self, part: f64, least: f64) -> Option<f64> {
         let mut best = self.best(part);
         if best.as_ref().is_none_or(|best| best.net < self.unknown_net) {
-            self.search(part, self.soon(best.as_ref()));
+            self.search(part, self.least(best.as_ref()));
             best = self.best(part);
             // Paths that pay more but that the limits forbid are no reason to search again for the next part.
-            self.unknown_net = self.unknown_net.min(self.soon(best.as_ref()));
+            self.unknown_net = self.unknown_net.min(self.least(best.as_ref()));
         }
         let Best { at, net, support } = best.filter(|best| best.net >= least)?;
-        self.last_net = net;
         if support.len() > self.support.len() {
             self.added += 1;
             self.unknown_net = f64::INFINITY;
@@ -154,11 +170,9 @@ impl<'a, 'p> Split<'a, 'p> {
         Some(net)
     }
 
-    /// Returns what the best path will pay for a part a few parts later, if it goes on falling as it did.
-    fn soon(&self, best: Option<&Best>) -> f64 {
-        best.map_or(f64::NEG_INFINITY, |Best { net, .. }| {
-            net - Tuning::CHUNK_FALLS * (self.last_net - net).max(Tuning::CHUNK_LEAST_FALL * net.abs())
-        })
+    /// Returns what a path must pay at least for a part, given the best one.
+    fn least(&self, best: Option<&Best>) -> f64 {
+        best.map_or(f64::NEG_INFINITY, |Best { net, .. }| net - self.cut.search.slip * net.abs())
     }
 
     /// Returns the known path that pays most for a part, of those that the limits allow.
@@ -189,7 +203,7 @@ impl<'a, 'p> Split<'a, 'p> {
         if self.added == self.cut.paths {
             return;
         }
-        let limits = PathLimits { floor, keep: Tuning::CHUNK_PATHS, quotes: self.cut.quotes };
+        let limits = PathLimits { floor, keep: Tuning::CHUNK_PATHS, quotes: self.cut.search.quotes };
         let paths = best_paths(self.problem, self.potentials, part, &self.support, limits);
         let is_cut = paths.len() == Tuning::CHUNK_PATHS;
         self.unknown_net = paths.last().filter(|_| is_cut).map_or(floor, |path| path.net);
@@ -248,7 +262,7 @@ mod tests {
         let market = prepared(&straight.chain(around).collect::<Vec<_>>());
         let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
         let potentials = Potentials::new(&problem, 1.0);
-        let cut = Cut { chunks: 50, paths: usize::MAX, quotes: usize::MAX };
+        let cut = Cut { chunks: 50, paths: usize::MAX, search: PartSearch::EXHAUSTIVE };
         let (flows, expected) = (chunked(&problem, &potentials, cut), searched_each_time(&problem, &potentials, 50));
         assert!(expected.len() > 8, "{}", expected.len());
         for flow in &flows {
@@ -264,7 +278,7 @@ mod tests {
         let market = prepared(&pools);
         let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
         let potentials = Potentials::new(&problem, 1.0);
-        let flows = chunked(&problem, &potentials, Cut { chunks: 20, paths: 4, quotes: 1_000 });
+        let flows = chunked(&problem, &potentials, Cut { chunks: 20, paths: 4, search: PartSearch::EXHAUSTIVE });
         assert_eq!(flows.len(), 4);
         assert!((flows.iter().map(|flow| flow.amount_in).sum::<f64>() / 60e18 - 1.0).abs() < 1e-9);
     }

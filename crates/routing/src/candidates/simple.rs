@@ -2,7 +2,7 @@
 //!
 //! Each plans in floating point and is replayed in the same exact arithmetic as any other flow.
 
-use super::chunks::{Cut, chunked};
+use super::chunks::{Cut, PartSearch, chunked};
 use crate::path::{Path, PathLimits, best_paths};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
@@ -27,13 +27,12 @@ impl SimplePlan {
     /// Every simple plan.
     pub const ALL: [Self; 4] = [Self::SinglePath, Self::Grid, Self::Chunks, Self::FineChunks];
 
-    /// Computes the plan's flows; prices at most `quotes` pools for each part. Excludes paths of the grid that are worth
-    /// less than `least` for their share of the amount.
+    /// Computes the plan's flows. Excludes paths of the grid that are worth less than `least` for their share of the amount.
     pub(crate) fn flows(
         self,
         problem: &Problem<'_>,
         potentials: &Potentials,
-        quotes: usize,
+        search: PartSearch,
         least: &dyn Fn(f64) -> f64,
     ) -> Option<Vec<Flow>> {
         match self {
@@ -42,14 +41,14 @@ impl SimplePlan {
                 let paths = best_paths(problem, potentials, problem.amount, &Support::default(), limits);
                 paths.into_iter().next().map(|path| path.flows)
             }
-            Self::Grid => grid(problem, potentials, quotes, least),
+            Self::Grid => grid(problem, potentials, search.quotes, least),
             Self::Chunks => Some(chunked(
                 problem,
                 potentials,
-                Cut { chunks: Tuning::SIMPLE_CHUNKS, paths: Tuning::SIMPLE_CHUNK_PATHS, quotes },
+                Cut { chunks: Tuning::SIMPLE_CHUNKS, paths: Tuning::SIMPLE_CHUNK_PATHS, search },
             )),
             Self::FineChunks => {
-                Some(chunked(problem, potentials, Cut { chunks: Tuning::FINE_CHUNKS, paths: usize::MAX, quotes }))
+                Some(chunked(problem, potentials, Cut { chunks: Tuning::FINE_CHUNKS, paths: usize::MAX, search }))
             }
         }
     }

@@ -136,7 +136,8 @@ impl Solver<'_> {
     pub(super) fn offer_parts(&self, best: &mut Option<Candidate>) -> bool {
         let before = net_of(best.as_ref());
         if self.problem.is_pair() {
-            let cut = chunks::Cut { chunks: Tuning::CHUNKS, paths: usize::MAX, quotes: Tuning::CHUNK_QUOTES };
+            let search = chunks::PartSearch { quotes: Tuning::CHUNK_QUOTES, slip: Tuning::CHUNK_SLIP };
+            let cut = chunks::Cut { chunks: Tuning::CHUNKS, paths: usize::MAX, search };
             self.offer(best, &chunks::chunked(&self.problem, &self.potentials, cut));
         } else {
             let plans = plans::plans(&self.problem, &self.potentials, Tuning::PLAN_PARTS, best.is_some());

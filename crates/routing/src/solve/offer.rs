@@ -72,8 +72,20 @@ impl Solver<'_> {
     }
 
     /// Tries to stop pools of the best route just short of the last tick that they cross, if it is near: the tick's gas
-    /// may cost more than the amount beyond it earns. The amount that they no longer take goes to other flows.
+    /// may cost more than the amount beyond it earns. The amount that they no longer take goes to other flows. Tries again
+    /// from each better route.
     pub(super) fn offer_tick_stops(&self, best: &mut Option<Candidate>) {
+        for _ in 0..Tuning::TICK_STOP_ROUNDS {
+            let before = net_of(best.as_ref());
+            self.offer_tick_stops_once(best);
+            if net_of(best.as_ref()) == before {
+                return;
+            }
+        }
+    }
+
+    /// Tries each stop on its own.
+    fn offer_tick_stops_once(&self, best: &mut Option<Candidate>) {
         let flows = self.flows_of(best.as_ref());
         let stop = |flow: &Flow| {
             let (_, direction) = self.problem.direction(flow.pair, flow.side)?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Solver, Tightest, exceeds, net_of};
 use crate::bound::useful::{Shortfall, useful_arrows};
+use crate::candidates::chunks::PartSearch;
 use crate::candidates::simple::SimplePlan;
 use crate::exact::candidate::Candidate;
 use crate::prepare::active::{ActiveTokens, is_large, is_largest};
@@ -99,7 +100,8 @@ impl<'a> Solver<'a> {
             let is_far = exceeds(bound, net, Tuning::SMALLEST_SHARES_GAP);
             let least =
                 |share: f64| least(if is_far { Tuning::GRID_SHARES[Tuning::GRID_SHARES.len() - 1] } else { share });
-            let flows = plan.flows(problem, potentials, Tuning::PATH_QUOTES, &least);
+            let search = PartSearch { quotes: Tuning::PATH_QUOTES, slip: Tuning::CHUNK_SLIP };
+            let flows = plan.flows(problem, potentials, search, &least);
             self.offer(best, &flows.unwrap_or_default());
         }
     }
@@ -124,7 +126,8 @@ impl<'a> Solver<'a> {
             if !is_above(best, *gap) {
                 continue;
             }
-            let flows = plan.flows(&problem, &potentials, usize::MAX, &|_| f64::NEG_INFINITY).unwrap_or_default();
+            let parts = PartSearch::with_slip(Tuning::CHUNK_SLIP);
+            let flows = plan.flows(&problem, &potentials, parts, &|_| f64::NEG_INFINITY).unwrap_or_default();
             self.offer(best, &flows);
             let pools: Vec<u32> = flows.iter().map(|flow| flow.pair).collect();
             if let Some(fixed) = search.fixed(&pools, &guesses, Tuning::BALANCED_SHARE * bound) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Solver, better_of, exceeds, net_of};
 use crate::Request;
-use crate::candidates::chunks::{Cut, chunked};
+use crate::candidates::chunks::{Cut, PartSearch, chunked};
 use crate::exact::candidate::Candidate;
 use crate::prepare::active::{ActiveTokens, is_large, is_largest};
 use crate::problem::potentials::Potentials;
@@ -53,7 +53,8 @@ impl Solver<'_> {
             if potentials.worth[problem.source] <= 0.0 {
                 break;
             }
-            let cut = Cut { chunks: Tuning::MOST_CHUNKS, paths: usize::MAX, quotes: usize::MAX };
+            let search = PartSearch::with_slip(Tuning::SLIP_OF_MANY_CHUNKS);
+            let cut = Cut { chunks: Tuning::MOST_CHUNKS, paths: usize::MAX, search };
             let flows = chunked(&problem, &potentials, cut);
             self.offer(best, &flows);
             self.offer(best, &self.balanced(&flows, bound).unwrap_or_default());
