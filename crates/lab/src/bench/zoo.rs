@@ -51,7 +51,8 @@ pub(crate) struct ZooArgs {
     /// Price of a unit of gas, in gwei; by default that of each request or of the market, or 1
     #[arg(long, value_name = "GWEI")]
     gas_gwei: Option<f64>,
-    /// Write the results to this folder: one file per kind, one JSON object per line and request
+    /// Write the results and the disturbed markets to this folder: two files per kind, one with a JSON object per line and
+    /// request
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -151,6 +152,9 @@ impl ZooArgs {
         let rows: Vec<Row> = asked.iter().map(|one| run::run(&prepared, one, settings)).collect();
         if let Some(folder) = &self.out {
             report::write(&folder.join(format!("{name}.jsonl")), &rows)?;
+            let file = folder.join(format!("{name}.market"));
+            let context = || format!("cannot write {}", file.display());
+            std::fs::write(&file, market.to_bytes().wrap_err_with(context)?).wrap_err_with(context)?;
         }
         out::line(Line::of(name, &rows))
     }

@@ -24,6 +24,10 @@ pub(crate) fn settled(
     let (mut prices, mut is_moved) = (price.to_vec(), false);
     for needs in list.chunk_by(|a, b| a.need.token == b.need.token) {
         let here = needs[0].need.token as usize;
+        // Of many pools that may lead on, some lose next to nothing at any price.
+        if problem.neighbours(here).nth(Tuning::SETTLED_MOST_POOLS).is_some() {
+            continue;
+        }
         let before = prices[here];
         let Around { mut least, mut even } = Around::of(problem, is_reachable, caps, &prices, needs);
         even.sort_by(|a, b| (a / before).ln().abs().total_cmp(&(b / before).ln().abs()));
