@@ -111,8 +111,9 @@ impl Direction {
         }
         let whole = 0..knots.len() - 1;
         spread_gas(&mut knots, std::slice::from_ref(&whole));
-        // the spot rate is that of the first stretch with liquidity: no smaller amount gets a better rate
-        let first = knots.iter().find(|knot| knot.liquidity > 0.0)?;
+        // the spot rate is that of the first stretch that takes something: no smaller amount gets a better rate; a price on a
+        // tick starts with a stretch of no length, whose liquidity no trade meets
+        let [first, _] = knots.array_windows().find(|[knot, next]| next.taken > knot.taken)?;
         let root = first.root;
         Some(Self {
             gamma,

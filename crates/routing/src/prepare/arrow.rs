@@ -316,6 +316,8 @@ mod tests {
     #[test]
     fn a_first_range_says_what_the_whole_curve_says_or_nothing() {
         let stretches = [
+            // The price is on a tick, and the range beyond is empty.
+            Stretch { end: 1.01, liquidity: 1e20, gas_units: 20_000.0 },
             Stretch { end: 1.0, liquidity: 0.0, gas_units: 20_000.0 },
             Stretch { end: 0.99, liquidity: 1e21, gas_units: 20_000.0 },
             Stretch { end: 0.5, liquidity: 3e20, gas_units: 0.0 },

@@ -9,7 +9,8 @@ fn arb_direction() -> impl Strategy<Value = Direction> {
 }
 
 fn arb_chain(stretches: std::ops::Range<usize>) -> impl Strategy<Value = Direction> {
-    let stretch = (0.9_f64..0.9999, prop_oneof![1 => Just(0.0), 5 => 1.0e3_f64..1.0e6]);
+    let ratio = prop_oneof![1 => Just(1.0), 5 => 0.9_f64..0.9999];
+    let stretch = (ratio, prop_oneof![1 => Just(0.0), 5 => 1.0e3_f64..1.0e6]);
     (prop::collection::vec(stretch, stretches), 0.1_f64..10.0, 0.99_f64..1.0).prop_filter_map(
         "pays something",
         |(raw, start, gamma)| {
@@ -29,6 +30,16 @@ fn arb_chain(stretches: std::ops::Range<usize>) -> impl Strategy<Value = Directi
 /// Returns a geometric grid of amounts up to a cap.
 fn grid(cap: f64) -> impl Iterator<Item = f64> {
     (0..600).map(move |k| cap * (-0.03 * f64::from(k)).exp())
+}
+
+#[test]
+fn the_first_range_is_the_first_that_takes_something() {
+    // The price is on a tick, at which the liquidity triples.
+    let stretches = [(2.0, 1e6), (1.0, 3e6), (0.5, 2e6)];
+    let stretches = stretches.map(|(end, liquidity)| Stretch { end, liquidity, gas_units: 1.0 });
+    let direction = Direction::new(1.0, 2.0, &stretches).unwrap();
+    assert_eq!(direction.first_range(), (6e6, 1.5e6));
+    assert_eq!(direction.spot(), 4.0);
 }
 
 proptest! {
