@@ -100,7 +100,7 @@ impl<'a> Solver<'a> {
             let is_far = exceeds(bound, net, Tuning::SMALLEST_SHARES_GAP);
             let least =
                 |share: f64| least(if is_far { Tuning::GRID_SHARES[Tuning::GRID_SHARES.len() - 1] } else { share });
-            let slip = if is_large(self.prepared) { Tuning::CHUNK_SLIP_OF_LARGE } else { Tuning::CHUNK_SLIP };
+            let slip = if exceeds(bound, net, Tuning::EVERY_CHUNK_GAP) { 0.0 } else { Tuning::CHUNK_SLIP };
             let search = PartSearch { quotes: Tuning::PATH_QUOTES, slip };
             let flows = plan.flows(problem, potentials, search, &least);
             self.offer(best, &flows.unwrap_or_default());
