@@ -56,12 +56,13 @@ impl Tuning {
     /// Paths that one search for the next chunk keeps: more last for more chunks, and prune less. No record.
     pub(crate) const CHUNK_PATHS: usize = 8;
     /// Share of a chunk's value by which its path may pay less than the best one, where the gap is no wider than the second
-    /// constant; there is a search for every chunk where it is. With one percent at any gap, a split with such searches paid more
-    /// than the answer in 4 of 37,500 trades on both recorded markets and their disturbed versions, by up to 2.5 basis points, and
-    /// in 3 of 120 in two random markets of 3,400 pools; with 3% in 4 of 3,174. Large trades take 2% longer than with one
-    /// percent at any gap, and 20% with a third of a percent.
-    pub(crate) const CHUNK_SLIP: f64 = 0.01;
-    pub(crate) const EVERY_CHUNK_GAP: f64 = 1e-4;
+    /// constant; there is a search for every chunk where it is. With 1% at any gap, a split with such searches paid more than the
+    /// answer in 4 of 31,981 trades on both recorded markets and their disturbed versions, by up to 2.5 basis points, and in 3 of
+    /// 120 in two random markets of 3,400 pools; with 0.3% where the gap is below one basis point, in 1 of 500 on a shocked
+    /// market of 2,000 pools, by 0.1. These two take 9% more instructions on the recorded markets than 1% at any gap, and
+    /// 14% more for large trades.
+    pub(crate) const CHUNK_SLIP: f64 = 0.003;
+    pub(crate) const EVERY_CHUNK_GAP: f64 = 2e-5;
     /// The same for the many chunks of amounts beyond the market's liquidity: with the share above, the slowest of 60 solves
     /// took 70% longer, and the answers were the same.
     pub(crate) const SLIP_OF_MANY_CHUNKS: f64 = 0.3;
