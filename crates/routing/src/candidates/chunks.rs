@@ -108,6 +108,11 @@ struct Best {
     support: Support,
 }
 
+/// Returns the value, net of gas, that is below the best path's by a share.
+fn below(best: Option<&Best>, share: f64) -> f64 {
+    best.map_or(f64::NEG_INFINITY, |Best { net, .. }| net - share * net.abs())
+}
+
 /// The parts sent so far, and the paths that the next one may take.
 ///
 /// The output of a path for one part only falls while parts are added to pools in use. So the paths of one search serve until
@@ -152,10 +157,11 @@ impl<'a, 'p> Split<'a, 'p> {
     fn add_part(&mut self, part: f64, least: f64) -> Option<f64> {
         let mut best = self.best(part);
         if best.as_ref().is_none_or(|best| best.net < self.unknown_net) {
-            self.search(part, self.least(best.as_ref()));
+            let slip = self.cut.search.slip;
+            self.search(part, below(best.as_ref(), slip.max(Tuning::CHUNK_WINDOW)));
             best = self.best(part);
             // Paths that pay more but that the limits forbid are no reason to search again for the next part.
-            self.unknown_net = self.unknown_net.min(self.least(best.as_ref()));
+            self.unknown_net = self.unknown_net.min(below(best.as_ref(), slip));
         }
         let Best { at, net, support } = best.filter(|best| best.net >= least)?;
         if support.len() > self.support.len() {
@@ -168,11 +174,6 @@ impl<'a, 'p> Split<'a, 'p> {
             path.is_stale |= path.flows.iter().any(|flow| taken.contains(&flow.pair));
         }
         Some(net)
-    }
-
-    /// Returns what a path must pay at least for a part, given the best one.
-    fn least(&self, best: Option<&Best>) -> f64 {
-        best.map_or(f64::NEG_INFINITY, |Best { net, .. }| net - self.cut.search.slip * net.abs())
     }
 
     /// Returns the known path that pays most for a part, of those that the limits allow.
