@@ -24,7 +24,7 @@ impl SimplePlan {
 pub fn many_chunks(prepared: &Prepared, request: &Request) -> Option<Route> {
     let problem = pair(prepared, request)?;
     let split = |problem: &Problem<'_>| {
-        let search = PartSearch::with_slip(Tuning::CHUNK_SLIP);
+        let search = PartSearch::with_tolerance(Tuning::CHUNK_TOLERANCE);
         let cut = Cut { chunks: Tuning::MOST_CHUNKS, paths: usize::MAX, search };
         chunked(problem, &potentials(problem), cut)
     };

@@ -26,17 +26,17 @@ pub(crate) struct PartSearch {
     /// Most pools priced by one search.
     pub(crate) quotes: usize,
     /// Share of a part's value by which its path may pay less than the best one, so that the paths of one search serve for
-    /// several parts.
-    pub(crate) slip: f64,
+    /// more parts.
+    pub(crate) tolerance: f64,
 }
 
 impl PartSearch {
-    /// A search for each part, over all pools.
-    pub(crate) const EXHAUSTIVE: Self = Self { quotes: usize::MAX, slip: 0.0 };
+    /// Finds for each part what a search of its own over all pools finds.
+    pub(crate) const EXHAUSTIVE: Self = Self { quotes: usize::MAX, tolerance: 0.0 };
 
-    /// A search for several parts, over all pools.
-    pub(crate) const fn with_slip(slip: f64) -> Self {
-        Self { slip, ..Self::EXHAUSTIVE }
+    /// Searches over all pools, with a tolerance.
+    pub(crate) const fn with_tolerance(tolerance: f64) -> Self {
+        Self { tolerance, ..Self::EXHAUSTIVE }
     }
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn chunked(problem: &Problem<'_>, potentials: &Potentials, cut: Cut) 
 ///
 /// At first each part is worth about `value`. When no path takes another one, smaller parts fill what is left of the pools.
 pub(crate) fn filled(problem: &Problem<'_>, potentials: &Potentials, value: f64) -> Option<Vec<Flow>> {
-    let search = PartSearch::with_slip(Tuning::SLIP_OF_MANY_CHUNKS);
+    let search = PartSearch::with_tolerance(Tuning::TOLERANCE_OF_MANY_CHUNKS);
     let cut = Cut { chunks: Tuning::FILL_PARTS, paths: usize::MAX, search };
     let mut split = Split::new(problem, potentials, cut);
     let mut part = value / potentials.worth[problem.source];
@@ -157,11 +157,11 @@ impl<'a, 'p> Split<'a, 'p> {
     fn add_part(&mut self, part: f64, least: f64) -> Option<f64> {
         let mut best = self.best(part);
         if best.as_ref().is_none_or(|best| best.net < self.unknown_net) {
-            let slip = self.cut.search.slip;
-            self.search(part, below(best.as_ref(), slip.max(Tuning::CHUNK_WINDOW)));
+            let tolerance = self.cut.search.tolerance;
+            self.search(part, below(best.as_ref(), tolerance.max(Tuning::CHUNK_WINDOW)));
             best = self.best(part);
             // Paths that pay more but that the limits forbid are no reason to search again for the next part.
-            self.unknown_net = self.unknown_net.min(below(best.as_ref(), slip));
+            self.unknown_net = self.unknown_net.min(below(best.as_ref(), tolerance));
         }
         let Best { at, net, support } = best.filter(|best| best.net >= least)?;
         if support.len() > self.support.len() {
@@ -271,6 +271,25 @@ mod tests {
             assert!((flow.amount_in / amount_in - 1.0).abs() < 1e-9, "{flow:?}, {amount_in}");
         }
         assert_eq!(flows.len(), expected.len());
+    }
+
+    #[test]
+    fn a_steep_fall_leads_to_paths_that_no_search_has_listed_yet() {
+        // Token 1 leads to token 2 over a small pool, and on over more pools than a search lists paths; a pool straight to
+        // the output pays less than the first parts on any of these paths, and more than the later ones.
+        let onward = (0..u128::try_from(2 * Tuning::CHUNK_PATHS).unwrap())
+            .map(|k| ((2, 0), [1_000 * ETHER, (1_000 - k) * ETHER]));
+        let ends = [((1, 2), [10 * ETHER; 2]), ((1, 0), [1_000 * ETHER, 50 * ETHER])];
+        let market = prepared(&ends.into_iter().chain(onward).collect::<Vec<_>>());
+        let problem = problem(&market, token(1), U256::from(200 * ETHER), token(0));
+        let potentials = Potentials::new(&problem, 1.0);
+        // Pair 0 is the wrapper of ether.
+        let straight = searched_each_time(&problem, &potentials, 20).amount_in(2).unwrap();
+        for search in [PartSearch::EXHAUSTIVE, PartSearch::with_tolerance(Tuning::CHUNK_TOLERANCE)] {
+            let flows = chunked(&problem, &potentials, Cut { chunks: 20, paths: usize::MAX, search });
+            let found = flows.iter().find(|flow| flow.pair == 2).map_or(0.0, |flow| flow.amount_in);
+            assert!((found / straight - 1.0).abs() < 1e-9, "{found} instead of {straight}");
+        }
     }
 
     #[test]

@@ -100,8 +100,8 @@ impl<'a> Solver<'a> {
             let is_far = exceeds(bound, net, Tuning::SMALLEST_SHARES_GAP);
             let least =
                 |share: f64| least(if is_far { Tuning::GRID_SHARES[Tuning::GRID_SHARES.len() - 1] } else { share });
-            let slip = if exceeds(bound, net, Tuning::EVERY_CHUNK_GAP) { 0.0 } else { Tuning::CHUNK_SLIP };
-            let search = PartSearch { quotes: Tuning::PATH_QUOTES, slip };
+            let tolerance = if exceeds(bound, net, Tuning::EVERY_CHUNK_GAP) { 0.0 } else { Tuning::CHUNK_TOLERANCE };
+            let search = PartSearch { quotes: Tuning::PATH_QUOTES, tolerance };
             let flows = plan.flows(problem, potentials, search, &least);
             self.offer(best, &flows.unwrap_or_default());
         }
@@ -127,7 +127,7 @@ impl<'a> Solver<'a> {
             if !is_above(best, *gap) {
                 continue;
             }
-            let parts = PartSearch::with_slip(Tuning::CHUNK_SLIP);
+            let parts = PartSearch::with_tolerance(Tuning::CHUNK_TOLERANCE);
             let flows = plan.flows(&problem, &potentials, parts, &|_| f64::NEG_INFINITY).unwrap_or_default();
             self.offer(best, &flows);
             let pools: Vec<u32> = flows.iter().map(|flow| flow.pair).collect();

@@ -53,7 +53,7 @@ impl Solver<'_> {
             if potentials.worth[problem.source] <= 0.0 {
                 break;
             }
-            let search = PartSearch::with_slip(Tuning::SLIP_OF_MANY_CHUNKS);
+            let search = PartSearch::with_tolerance(Tuning::TOLERANCE_OF_MANY_CHUNKS);
             let cut = Cut { chunks: Tuning::MOST_CHUNKS, paths: usize::MAX, search };
             let flows = chunked(&problem, &potentials, cut);
             self.offer(best, &flows);

@@ -59,16 +59,16 @@ impl Tuning {
     pub(crate) const CHUNK_PATHS: usize = 16;
     pub(crate) const CHUNK_WINDOW: f64 = 0.05;
     /// Share of a chunk's value by which its path may pay less than the best one, where the gap is no wider than the second
-    /// constant; there is a search for every chunk where it is. With 1% at any gap, a split with such searches paid more than the
-    /// answer in 4 of 31,981 trades on both recorded markets and their disturbed versions, by up to 2.5 basis points, and in 3 of
-    /// 120 in two random markets of 3,400 pools; with 0.3% where the gap is below one basis point, in 1 of 500 on a shocked
-    /// market of 2,000 pools, by 0.1. Where searches kept 8 paths, these two took 9% more instructions on the recorded
-    /// markets than 1% at any gap, and 14% more for large trades.
-    pub(crate) const CHUNK_SLIP: f64 = 0.003;
+    /// constant; where it is, none. With 1% at any gap, a split with a search for every chunk paid more than the answer in 4 of
+    /// 31,981 trades on both recorded markets and their disturbed versions, by up to 2.5 basis points, and in 3 of 120 in two
+    /// random markets of 3,400 pools; with 0.3% where the gap is below one basis point, in 1 of 500 on a shocked market of 2,000
+    /// pools, by 0.1. Where searches kept 8 paths, these two took 9% more instructions on the recorded markets than 1% at any
+    /// gap, and 14% more for large trades.
+    pub(crate) const CHUNK_TOLERANCE: f64 = 0.003;
     pub(crate) const EVERY_CHUNK_GAP: f64 = 2e-5;
     /// The same for the many chunks of amounts beyond the market's liquidity: with the share above, the slowest of 60 solves
     /// took 70% longer, and the answers were the same.
-    pub(crate) const SLIP_OF_MANY_CHUNKS: f64 = 0.3;
+    pub(crate) const TOLERANCE_OF_MANY_CHUNKS: f64 = 0.3;
     /// Gap above which the bound says nothing: what is otherwise skipped in a large market is then tried. Of 54 trades
     /// that drain pools of a market of 10,000 generated ones, the grid paid more than the answer in 12; with this
     /// constant, in none.
