@@ -278,7 +278,7 @@ mod tests {
         // Token 1 leads to token 2 over a small pool, and on over more pools than a search lists paths; a pool straight to
         // the output pays less than the first parts on any of these paths, and more than the later ones.
         let onward = (0..u128::try_from(2 * Tuning::CHUNK_PATHS).unwrap())
-            .map(|k| ((2, 0), [1_000 * ETHER, (1_000 - k) * ETHER]));
+            .map(|k| ((2, 0), [1_000_000 * ETHER, (1_000_000 - 1_000 * k) * ETHER]));
         let ends = [((1, 2), [10 * ETHER; 2]), ((1, 0), [1_000 * ETHER, 50 * ETHER])];
         let market = prepared(&ends.into_iter().chain(onward).collect::<Vec<_>>());
         let problem = problem(&market, token(1), U256::from(200 * ETHER), token(0));
