@@ -111,16 +111,16 @@ pub(crate) fn on_top(
 
 /// Finds the best paths for the whole amount, at most `keep` of them. Prices at most `quotes` pools.
 ///
-/// If several pools lead to a token, the largest amount is kept, and a later pool may not take as much. So if a pool
-/// refused its amount, two more searches add paths: one that keeps the smallest amounts, and one in which holding more
-/// of a token does not rule out other labels.
+/// If several pools lead to a token, the largest amount is kept, and a later pool may not take as much. So if there are
+/// fewer paths and a pool refused its amount, two more searches add paths: one that keeps the smallest amounts, and one in
+/// which holding more of a token does not rule out other labels.
 pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize, quotes: usize) -> Vec<Path> {
     let used = Support::default();
     let limits = PathLimits { quotes, ..PathLimits::of_any_value(keep) };
     let mut search = Search::new(problem, potentials, problem.amount, &used, limits);
     search.run();
     let mut paths = search.paths();
-    if search.is_refused {
+    if search.is_refused && paths.len() < keep {
         let limits = PathLimits { quotes: quotes.min(Tuning::PATH_QUOTES_AGAIN), ..limits };
         for (smallest_first, keeps_dominated) in [(true, false), (false, true)] {
             let again = Search::new(problem, potentials, problem.amount, &used, limits);
