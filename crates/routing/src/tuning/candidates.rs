@@ -15,8 +15,9 @@ impl Tuning {
     pub(crate) const PATH_LABELS: usize = 4;
     /// Most pools priced by one path search that has no lower limit of its own. No record.
     pub(crate) const PATH_QUOTES: usize = 20_000;
-    /// Most pools priced by each of the two path searches that follow if a pool refused the amount of a path.
-    /// No record.
+    /// Most pools priced by each of the two path searches that follow if too few first paths were found, and a pool refused
+    /// the amount of a path. After every refusal they took a tenth of a solve, and changed none of 4,809 answers on the
+    /// recorded markets; of 200 drains, 3.
     pub(crate) const PATH_QUOTES_AGAIN: usize = 400;
     /// Paths that are run exactly before anything is split; the best is the first incumbent. No record.
     pub(crate) const FIRST_PATHS: usize = 3;
