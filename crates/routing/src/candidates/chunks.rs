@@ -4,7 +4,7 @@
 //! Never the optimum, but sound at any size: also beyond the market's liquidity, where a single path pays next to
 //! nothing.
 
-use crate::path::{PathLimits, best_paths, repriced};
+use crate::path::{PathLimits, best_paths, on_top, repriced};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -28,15 +28,17 @@ pub(crate) struct PartSearch {
     /// Share of a part's value by which its path may pay less than the best one, so that the paths of one search serve for
     /// more parts.
     pub(crate) tolerance: f64,
+    /// Whether every part has a search of its own.
+    pub(crate) is_for_each_part: bool,
 }
 
 impl PartSearch {
-    /// Finds for each part what a search of its own over all pools finds.
-    pub(crate) const EXHAUSTIVE: Self = Self { quotes: usize::MAX, tolerance: 0.0 };
+    /// Searches for each part over all pools.
+    pub(crate) const EXHAUSTIVE: Self = Self { quotes: usize::MAX, tolerance: 0.0, is_for_each_part: true };
 
     /// Searches over all pools, with a tolerance.
     pub(crate) const fn with_tolerance(tolerance: f64) -> Self {
-        Self { tolerance, ..Self::EXHAUSTIVE }
+        Self { tolerance, is_for_each_part: false, ..Self::EXHAUSTIVE }
     }
 }
 
@@ -96,6 +98,20 @@ struct Known {
     net: Option<f64>,
     /// Whether a part was sent through a pool on it since.
     is_stale: bool,
+    /// Whether the paths beside it were added since the last search, which drops them.
+    is_expanded: bool,
+}
+
+impl Known {
+    /// Returns a path that is still to be priced.
+    fn unpriced(flows: Vec<Flow>) -> Self {
+        Self { flows, net: None, is_stale: true, is_expanded: false }
+    }
+}
+
+/// Returns whether two paths pass through the same pools.
+fn passes_as(one: &[Flow], other: &[Flow]) -> bool {
+    one.iter().map(|flow| flow.pair).eq(other.iter().map(|flow| flow.pair))
 }
 
 /// The path that pays most for a part.
@@ -117,7 +133,8 @@ fn below(best: Option<&Best>, share: f64) -> f64 {
 ///
 /// The output of a path for one part only falls while parts are added to pools in use. So the paths of one search serve until
 /// the best of them pays less than any other path did. A pool that joins makes the paths through it cheaper by its gas:
-/// then a new search is due.
+/// then a new search is due. A search does not list a path that holds less of a token than another after the same gas,
+/// however little less; so the paths that differ from one in use by one pool are known, too.
 struct Split<'a, 'p> {
     problem: &'a Problem<'p>,
     potentials: &'a Potentials,
@@ -156,8 +173,8 @@ impl<'a, 'p> Split<'a, 'p> {
     /// it, or none pays at least `least`.
     fn add_part(&mut self, part: f64, least: f64) -> Option<f64> {
         let mut best = self.best(part);
-        if best.as_ref().is_none_or(|best| best.net < self.unknown_net) {
-            let tolerance = self.cut.search.tolerance;
+        let PartSearch { tolerance, is_for_each_part, .. } = self.cut.search;
+        if is_for_each_part || best.as_ref().is_none_or(|best| best.net < self.unknown_net) {
             self.search(part, below(best.as_ref(), tolerance.max(Tuning::CHUNK_WINDOW)));
             best = self.best(part);
             // Paths that pay more but that the limits forbid are no reason to search again for the next part.
@@ -173,7 +190,43 @@ impl<'a, 'p> Split<'a, 'p> {
         for path in &mut self.paths {
             path.is_stale |= path.flows.iter().any(|flow| taken.contains(&flow.pair));
         }
+        if !is_for_each_part && !std::mem::replace(&mut self.paths[at].is_expanded, true) {
+            self.add_beside(at);
+        }
         Some(net)
+    }
+
+    /// Adds the paths that differ from a known one by a pool between the same tokens, for each pair of tokens over the pools
+    /// that pay most. Leaves out the last pool, for which a search lists them.
+    fn add_beside(&mut self, at: usize) {
+        let (problem, path) = (self.problem, self.paths[at].flows.clone());
+        let (graph, pairs) = (problem.prepared.graph(), problem.prepared.pairs());
+        let passes = |pair: u32| path.iter().any(|flow| pairs.get(flow.pair).pool == pairs.get(pair).pool);
+        for (step, flow) in path.iter().enumerate().take(path.len().saturating_sub(1)) {
+            let beside = graph.between(flow.from as usize, flow.to as usize);
+            let beside = beside.filter(|arrow| problem.is_open(arrow.pair) && !passes(arrow.pair));
+            let mut paid: Vec<(f64, u32, u8)> = beside
+                .filter_map(|arrow| {
+                    let held = self.support.amount_in(arrow.pair);
+                    let (paid, _) = on_top(problem, arrow.pair, arrow.side, held, flow.amount_in)?;
+                    Some((paid, arrow.pair, arrow.side))
+                })
+                .collect();
+            paid.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            for (_, pair, side) in paid.into_iter().take(Tuning::PATH_LABELS) {
+                let mut flows = path.clone();
+                flows[step] = Flow { pair, side, ..*flow };
+                self.add_unless_known(flows);
+            }
+        }
+    }
+
+    /// Adds a path that is neither known nor refused.
+    fn add_unless_known(&mut self, flows: Vec<Flow>) {
+        let mut known = self.paths.iter().map(|path| &path.flows).chain(&self.refused);
+        if !known.any(|known| passes_as(known, &flows)) {
+            self.paths.push(Known::unpriced(flows));
+        }
     }
 
     /// Returns the known path that pays most for a part, of those that the limits allow.
@@ -210,13 +263,8 @@ impl<'a, 'p> Split<'a, 'p> {
         self.unknown_net = paths.last().filter(|_| is_cut).map_or(floor, |path| path.net);
         let is_used = |path: &Known| path.flows.iter().all(|flow| self.support.amount_in(flow.pair).is_some());
         self.paths.retain(is_used);
-        for path in paths {
-            let is_same =
-                |known: &Vec<Flow>| known.iter().map(|flow| flow.pair).eq(path.flows.iter().map(|flow| flow.pair));
-            if !self.paths.iter().any(|known| is_same(&known.flows)) && !self.refused.iter().any(is_same) {
-                self.paths.push(Known { net: Some(path.net), flows: path.flows, is_stale: true });
-            }
-        }
+        self.paths.iter_mut().for_each(|path| path.is_expanded = false);
+        paths.into_iter().for_each(|path| self.add_unless_known(path.flows));
     }
 
     /// Returns the support with a path added, if the limits of the cut allow it.
@@ -263,7 +311,7 @@ mod tests {
         let market = prepared(&straight.chain(around).collect::<Vec<_>>());
         let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
         let potentials = Potentials::new(&problem, 1.0);
-        let cut = Cut { chunks: 50, paths: usize::MAX, search: PartSearch::EXHAUSTIVE };
+        let cut = Cut { chunks: 50, paths: usize::MAX, search: PartSearch::with_tolerance(0.0) };
         let (flows, expected) = (chunked(&problem, &potentials, cut), searched_each_time(&problem, &potentials, 50));
         assert!(expected.len() > 8, "{}", expected.len());
         for flow in &flows {
@@ -285,10 +333,32 @@ mod tests {
         let potentials = Potentials::new(&problem, 1.0);
         // Pair 0 is the wrapper of ether.
         let straight = searched_each_time(&problem, &potentials, 20).amount_in(2).unwrap();
-        for search in [PartSearch::EXHAUSTIVE, PartSearch::with_tolerance(Tuning::CHUNK_TOLERANCE)] {
+        for search in [0.0, Tuning::CHUNK_TOLERANCE].map(PartSearch::with_tolerance) {
             let flows = chunked(&problem, &potentials, Cut { chunks: 20, paths: usize::MAX, search });
             let found = flows.iter().find(|flow| flow.pair == 2).map_or(0.0, |flow| flow.amount_in);
             assert!((found / straight - 1.0).abs() < 1e-9, "{found} instead of {straight}");
+        }
+    }
+
+    #[test]
+    fn a_pool_beside_one_that_fills_up_takes_parts_too() {
+        // Three pools lead to token 2, and one on to the output. A search lists only the path that holds most of token 2, and
+        // the best pool is still the best after its first part.
+        let pools = [1_000, 985, 970].map(|rate| ((1, 2), [1_000 * ETHER, ETHER * rate]));
+        let market = prepared(&[pools[0], pools[1], pools[2], ((2, 0), [1_000_000 * ETHER; 2])]);
+        let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
+        let potentials = Potentials::new(&problem, 1.0);
+        let expected = searched_each_time(&problem, &potentials, 20);
+        for search in [0.0, Tuning::CHUNK_TOLERANCE].map(PartSearch::with_tolerance) {
+            let flows = chunked(&problem, &potentials, Cut { chunks: 20, paths: usize::MAX, search });
+            for flow in expected.flows() {
+                let found = flows.iter().find(|found| found.pair == flow.pair).map_or(0.0, |found| found.amount_in);
+                assert!(
+                    (found / flow.amount_in - 1.0).abs() < 1e-9,
+                    "{search:?}: {found} instead of {}",
+                    flow.amount_in
+                );
+            }
         }
     }
 

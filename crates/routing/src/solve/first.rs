@@ -136,7 +136,8 @@ impl Solver<'_> {
     pub(super) fn offer_parts(&self, best: &mut Option<Candidate>) -> bool {
         let before = net_of(best.as_ref());
         if self.problem.is_pair() {
-            let search = chunks::PartSearch { quotes: Tuning::CHUNK_QUOTES, tolerance: Tuning::CHUNK_TOLERANCE };
+            let search = chunks::PartSearch::with_tolerance(Tuning::CHUNK_TOLERANCE);
+            let search = chunks::PartSearch { quotes: Tuning::CHUNK_QUOTES, ..search };
             let cut = chunks::Cut { chunks: Tuning::CHUNKS, paths: usize::MAX, search };
             self.offer(best, &chunks::chunked(&self.problem, &self.potentials, cut));
         } else {
