@@ -72,18 +72,17 @@ pub(crate) fn best_paths(
     search.paths()
 }
 
-/// Computes the amounts along a path of pools for an input of `amount` on top of the pools in use; `None` if one
-/// refuses its amount.
-pub(crate) fn repriced(problem: &Problem<'_>, used: &Support, path: &[Flow], amount: f64) -> Option<Path> {
+/// Sets the amounts along a path of pools to those of an input of `amount` on top of the pools in use, and returns the value
+/// of its output, net of gas; `None` if a pool refuses its amount.
+pub(crate) fn reprice(problem: &Problem<'_>, used: &Support, path: &mut [Flow], amount: f64) -> Option<f64> {
     let (mut amount, mut gas) = (amount, 0.0);
-    let mut flows = Vec::with_capacity(path.len());
     for flow in path {
-        flows.push(Flow { amount_in: amount, ..*flow });
+        flow.amount_in = amount;
         let (out, gas_units) = on_top(problem, flow.pair, flow.side, used.amount_in(flow.pair), amount)?;
         gas += gas_units * problem.gas_price;
         amount = out;
     }
-    Some(Path { flows, net: amount * problem.price_out - gas })
+    Some(amount * problem.price_out - gas)
 }
 
 /// Computes a pool's output for an amount, and its gas units; for a pool in use, the output and the gas that the amount

@@ -4,7 +4,7 @@
 //! Never the optimum, but sound at any size: also beyond the market's liquidity, where a single path pays next to
 //! nothing.
 
-use crate::path::{PathLimits, best_paths, on_top, repriced};
+use crate::path::{PathLimits, best_paths, on_top, reprice};
 use crate::problem::potentials::Potentials;
 use crate::problem::support::Support;
 use crate::problem::{Flow, Problem};
@@ -120,8 +120,8 @@ struct Best {
     at: usize,
     /// Value of the part, net of gas.
     net: f64,
-    /// The support with the part.
-    support: Support,
+    /// The support with the part, if a pool joins.
+    joined: Option<Support>,
 }
 
 /// Returns the value, net of gas, that is below the best path's by a share.
@@ -174,22 +174,33 @@ impl<'a, 'p> Split<'a, 'p> {
     fn add_part(&mut self, part: f64, least: f64) -> Option<f64> {
         let mut best = self.best(part);
         let PartSearch { tolerance, is_for_each_part, .. } = self.cut.search;
-        if is_for_each_part || best.as_ref().is_none_or(|best| best.net < self.unknown_net) {
-            self.search(part, below(best.as_ref(), tolerance.max(Tuning::CHUNK_WINDOW)));
+        let mut refused = usize::MAX;
+        while is_for_each_part && refused != self.refused.len() {
+            // Lists a path that the limits allow, if one pays more than the known ones.
+            refused = self.refused.len();
+            self.search(part, best.as_ref(), 0.0, 1 + refused);
+            best = self.best(part);
+        }
+        if !is_for_each_part && best.as_ref().is_none_or(|best| best.net < self.unknown_net) {
+            self.search(part, best.as_ref(), tolerance.max(Tuning::CHUNK_WINDOW), Tuning::CHUNK_PATHS);
             best = self.best(part);
             // Paths that pay more but that the limits forbid are no reason to search again for the next part.
             self.unknown_net = self.unknown_net.min(below(best.as_ref(), tolerance));
         }
-        let Best { at, net, support } = best.filter(|best| best.net >= least)?;
-        if support.len() > self.support.len() {
+        let Best { at, net, joined } = best.filter(|best| best.net >= least)?;
+        let taken = std::mem::take(&mut self.paths[at].flows);
+        if let Some(support) = joined {
+            self.support = support;
             self.added += 1;
             self.unknown_net = f64::INFINITY;
+        } else {
+            self.support.increase(&taken);
         }
-        self.support = support;
-        let taken: Vec<u32> = self.paths[at].flows.iter().map(|flow| flow.pair).collect();
         for path in &mut self.paths {
-            path.is_stale |= path.flows.iter().any(|flow| taken.contains(&flow.pair));
+            path.is_stale |= path.flows.iter().any(|flow| taken.iter().any(|taken| taken.pair == flow.pair));
         }
+        self.paths[at].is_stale = true;
+        self.paths[at].flows = taken;
         if !is_for_each_part && !std::mem::replace(&mut self.paths[at].is_expanded, true) {
             self.add_beside(at);
         }
@@ -233,46 +244,48 @@ impl<'a, 'p> Split<'a, 'p> {
     fn best(&mut self, part: f64) -> Option<Best> {
         for path in self.paths.iter_mut().filter(|path| path.is_stale) {
             path.is_stale = false;
-            match repriced(self.problem, &self.support, &path.flows, part) {
-                Some(priced) => (path.net, path.flows) = (Some(priced.net), priced.flows),
-                None => path.net = None,
-            }
+            path.net = reprice(self.problem, &self.support, &mut path.flows, part);
         }
         loop {
             let priced = self.paths.iter().enumerate().filter_map(|(at, path)| Some((at, path.net?)));
             // Takes the first of equals.
             let (at, net) = priced.rev().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
-            if let Some(support) = self.with(&self.paths[at].flows) {
-                return Some(Best { at, net, support });
+            let flows = &self.paths[at].flows;
+            if self.support.uses(flows) {
+                return Some(Best { at, net, joined: None });
+            }
+            if let Some(support) = self.with(flows) {
+                return Some(Best { at, net, joined: Some(support) });
             }
             let path = self.paths.remove(at);
             self.refused.push(path.flows);
         }
     }
 
-    /// Adds the paths that pay most for a part now, of those that pay more than `floor`. If no more paths may add
-    /// pools, those in use stay the only ones.
-    fn search(&mut self, part: f64, floor: f64) {
+    /// Adds the paths that pay most for a part now, at most `keep` of those that pay more than the best known one less a share.
+    /// If no more paths may add pools, those in use stay the only ones.
+    fn search(&mut self, part: f64, best: Option<&Best>, share: f64, keep: usize) {
         self.unknown_net = f64::NEG_INFINITY;
         if self.added == self.cut.paths {
             return;
         }
-        let limits = PathLimits { floor, keep: Tuning::CHUNK_PATHS, quotes: self.cut.search.quotes };
+        let floor = below(best, share);
+        let limits = PathLimits { floor, keep, quotes: self.cut.search.quotes };
         let paths = best_paths(self.problem, self.potentials, part, &self.support, limits);
-        let is_cut = paths.len() == Tuning::CHUNK_PATHS;
+        let is_cut = paths.len() == keep;
         self.unknown_net = paths.last().filter(|_| is_cut).map_or(floor, |path| path.net);
-        let is_used = |path: &Known| path.flows.iter().all(|flow| self.support.amount_in(flow.pair).is_some());
-        self.paths.retain(is_used);
+        let is_used = |flow: &Flow| self.support.amount_in(flow.pair).is_some();
+        let is_best = |path: &Known| path.net.is_some_and(|net| net >= below(best, 0.0));
+        self.paths.retain(|path| is_best(path) || path.flows.iter().all(is_used));
         self.paths.iter_mut().for_each(|path| path.is_expanded = false);
         paths.into_iter().for_each(|path| self.add_unless_known(path.flows));
     }
 
-    /// Returns the support with a path added, if the limits of the cut allow it.
+    /// Returns the support with a path added over which a pool joins, if the limits of the cut allow it.
     fn with(&self, path: &[Flow]) -> Option<Support> {
         let support = self.support.with(path, self.problem.hops)?;
-        let added = self.added + usize::from(support.len() > self.support.len());
         let fits = self.problem.fits(support.flows(), self.problem.max_steps);
-        (fits && added <= self.cut.paths).then_some(support)
+        (fits && self.added < self.cut.paths).then_some(support)
     }
 }
 
@@ -313,12 +326,12 @@ mod tests {
         let potentials = Potentials::new(&problem, 1.0);
         let cut = Cut { chunks: 50, paths: usize::MAX, search: PartSearch::with_tolerance(0.0) };
         let (flows, expected) = (chunked(&problem, &potentials, cut), searched_each_time(&problem, &potentials, 50));
-        assert!(expected.len() > 8, "{}", expected.len());
+        assert!(expected.flows().len() > 8, "{}", expected.flows().len());
         for flow in &flows {
             let amount_in = expected.amount_in(flow.pair).unwrap_or(0.0);
             assert!((flow.amount_in / amount_in - 1.0).abs() < 1e-9, "{flow:?}, {amount_in}");
         }
-        assert_eq!(flows.len(), expected.len());
+        assert_eq!(flows.len(), expected.flows().len());
     }
 
     #[test]

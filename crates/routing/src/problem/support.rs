@@ -16,10 +16,6 @@ impl Support {
         &self.flows
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.flows.len()
-    }
-
     /// Returns the tokens that flows come from or go to.
     pub(crate) fn tokens(&self) -> &[u32] {
         &self.tokens
@@ -49,6 +45,21 @@ impl Support {
     /// Returns the position of a token in the list.
     fn position(&self, token: u32) -> Option<usize> {
         self.tokens.iter().position(|known| *known == token)
+    }
+
+    /// Returns whether all pools of a path are in use, in its direction.
+    pub(crate) fn uses(&self, path: &[Flow]) -> bool {
+        let is_used = |flow: &Flow| self.flows.iter().any(|known| known.pair == flow.pair && known.side == flow.side);
+        path.iter().all(is_used)
+    }
+
+    /// Adds the amounts of a path to those of its pools, all of which are in use.
+    pub(crate) fn increase(&mut self, path: &[Flow]) {
+        for flow in path {
+            if let Some(known) = self.flows.iter_mut().find(|known| known.pair == flow.pair) {
+                known.amount_in += flow.amount_in;
+            }
+        }
     }
 
     /// Returns the support with a path added; `None` if that makes a cycle, a path longer than `hops`, or too many
