@@ -67,6 +67,7 @@ pub enum GasSpread {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Direction {
     gamma: f64,
+    inverse_gamma: f64,
     spot: f64,
     reject_in: f64,
     reject_out: f64,
@@ -117,6 +118,7 @@ impl Direction {
         let root = first.root;
         Some(Self {
             gamma,
+            inverse_gamma: 1.0 / gamma,
             spot: gamma * root * root,
             reject_in: 1.0 / (widest * root).sqrt(),
             reject_out: (gamma * root / widest).sqrt(),
@@ -186,13 +188,13 @@ impl Direction {
     /// Returns `L·z₀` of the first range with liquidity, and the maximum input of that range, including the fee.
     pub fn first_range(&self) -> (f64, f64) {
         let end = self.knots.iter().find(|knot| knot.taken > 0.0).map_or(0.0, |knot| knot.taken);
-        (self.depth, end / self.gamma)
+        (self.depth, end * self.inverse_gamma)
     }
 
     /// Returns the maximum input, including the fee.
     #[inline]
     pub fn capacity_in(&self) -> f64 {
-        self.last().taken / self.gamma
+        self.last().taken * self.inverse_gamma
     }
 
     /// Returns the maximum output.
@@ -229,7 +231,7 @@ impl Direction {
         let mut before = f64::INFINITY;
         // Several ticks are at one point if there is no liquidity between them.
         let is_new = move |stop: &f64| *stop > 0.0 && std::mem::replace(&mut before, *stop) > *stop;
-        costly.map(|ends| ends[1].taken / self.gamma).filter(is_new)
+        costly.map(|ends| ends[1].taken * self.inverse_gamma).filter(is_new)
     }
 
     /// Returns the marginal rate after an input, fee included.
@@ -289,7 +291,7 @@ impl Direction {
         if price_in >= self.spot * price_out {
             return None;
         }
-        let per_square = 1.0 / (self.gamma * price_out);
+        let per_square = self.inverse_gamma / price_out;
         let end = knots.len() - 1;
         let charge = gas_price * self.gamma;
         let square_at = |k: usize| (price_in + charge * knots[k].gas_slope) * per_square;
@@ -313,17 +315,21 @@ impl Direction {
             let square = square_at(k);
             let root = square.sqrt();
             if root < knot.root && knot.liquidity > 0.0 {
+                // One division serves for all inverses: they take most of the time here.
+                let inverse_product = 1.0 / (root * knot.root);
+                let inverse = knot.root * inverse_product;
                 let fall = knot.liquidity * (knot.root - root);
-                let more = fall / (root * knot.root);
+                let more = fall * inverse_product;
                 taken += more;
                 paid += fall;
-                slope = 0.5 * knot.liquidity / root / self.gamma * price_in * per_square / square;
+                let inverse_cube = inverse * inverse * inverse;
+                slope = 0.5 * knot.liquidity * inverse_cube * self.inverse_gamma * price_in * per_square;
                 if gas_price > 0.0 {
                     gas_units += more * knot.gas_slope;
                 }
             }
         }
-        let amount_in = taken / self.gamma;
+        let amount_in = taken * self.inverse_gamma;
         if amount_in > cap {
             let (amount_out, gas_units) = self.quote(cap);
             return Some(Trade { amount_in: cap, amount_out, gas_units, slope: 0.0 });
@@ -360,7 +366,7 @@ impl Direction {
         // a trade that stops at an earlier end of a segment saves the gas of that end and of later ones
         for pair in self.knots.windows(2) {
             let [before, end] = pair else { break };
-            let amount_in = end.taken / self.gamma;
+            let amount_in = end.taken * self.inverse_gamma;
             if before.gas_units >= trade.gas_units || amount_in > cap {
                 break;
             }
@@ -424,15 +430,15 @@ impl Direction {
     fn turning_point(&self, cap: f64, inverse_root: impl Fn(&Knot, &Knot) -> Option<f64>) -> f64 {
         for pair in self.knots.windows(2) {
             let [knot, next] = pair else { break };
-            let end = next.taken / self.gamma;
+            let end = next.taken * self.inverse_gamma;
             let found = inverse_root(knot, next);
             if found.is_none() && end < cap {
                 continue;
             }
-            let inside =
-                found.map_or(f64::INFINITY, |w| (knot.taken + knot.liquidity * (w - 1.0 / knot.root)) / self.gamma);
+            let inside = found
+                .map_or(f64::INFINITY, |w| (knot.taken + knot.liquidity * (w - 1.0 / knot.root)) * self.inverse_gamma);
             // NaN means an empty segment: any point of it will do
-            return inside.min(end).max(knot.taken / self.gamma).min(cap);
+            return inside.min(end).max(knot.taken * self.inverse_gamma).min(cap);
         }
         cap.min(self.capacity_in())
     }

@@ -1,6 +1,6 @@
 //! Cholesky factors of a symmetric matrix that is stored by the rows of its lower envelope.
 
-/// Row-major `n × n` storage, of which row `i` uses columns `first[i]..=i`.
+/// Row-major `n × n` storage, of which row `i` uses columns `first[i]..=i`. Holds the inverses of the factor's diagonal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Factor {
     rows: Vec<f64>,
@@ -30,9 +30,9 @@ impl Factor {
                     if !(sum > 0.0 && sum.is_finite()) {
                         return false;
                     }
-                    self.rows[i * n + i] = sum.sqrt();
+                    self.rows[i * n + i] = sum.sqrt().recip();
                 } else {
-                    self.rows[i * n + j] = sum / self.rows[j * n + j];
+                    self.rows[i * n + j] = sum * self.rows[j * n + j];
                 }
             }
         }
@@ -44,10 +44,10 @@ impl Factor {
         let n = self.n;
         for i in 0..size {
             let row = &self.rows[i * n + first[i]..i * n + i];
-            x[i] = (x[i] - dot(row, &x[first[i]..i])) / self.rows[i * n + i];
+            x[i] = (x[i] - dot(row, &x[first[i]..i])) * self.rows[i * n + i];
         }
         for i in (0..size).rev() {
-            x[i] /= self.rows[i * n + i];
+            x[i] *= self.rows[i * n + i];
             let xi = x[i];
             let row = &self.rows[i * n + first[i]..i * n + i];
             for (entry, a) in x[first[i]..i].iter_mut().zip(row) {

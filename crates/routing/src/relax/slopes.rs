@@ -7,8 +7,8 @@ use super::subproblem::{Member, Subproblem};
 /// Most copies of a pool that count: two directions, by remaining pools and by visited tokens.
 const MOST_COPIES: usize = 64;
 
-/// Profit less gas, in units of the smoothing, below which a pool does not count: e⁻³⁰ is less than 10⁻¹³, and lost in
-/// rounding.
+/// Profit less gas, in units of the smoothing, below which a pool does not count, and of which the opposite counts in full:
+/// e⁻³⁰ is less than 10⁻¹³, and lost in rounding.
 const LEAST_GAIN: f64 = -30.0;
 
 /// The form of the dual.
@@ -141,10 +141,14 @@ fn add(sub: &Subproblem<'_>, trade: &ValueTrade, stage: Stage, slopes: &mut Slop
             if z < LEAST_GAIN {
                 return 0.0;
             }
-            // Uses the exponential that is at most one: the other overflows, and one is enough.
-            let less = (-z.abs()).exp();
-            let weight = if z > 0.0 { 1.0 } else { less } / (1.0 + less);
-            (tau * (z.max(0.0) + less.ln_1p()), weight, weight * (1.0 - weight) / tau)
+            if z > -LEAST_GAIN {
+                (tau * z, 1.0, 0.0)
+            } else {
+                // Uses the exponential that is at most one: the other overflows, and one is enough.
+                let less = (-z.abs()).exp();
+                let weight = if z > 0.0 { 1.0 } else { less } / (1.0 + less);
+                (tau * (z.max(0.0) + less.ln_1p()), weight, weight * (1.0 - weight) / tau)
+            }
         }
     };
     slopes.add_trade(sub.tokens.len(), trade, weight, sharpness);
