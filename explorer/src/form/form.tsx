@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { atomic, brief, exact, percent, typed } from "../amounts";
 import { ETHER, type Token } from "../api/types";
+import { PercentField } from "../parts/percent-field";
 import { TokenNote } from "../parts/token-note";
 import { Disc, TokenPicker } from "../parts/token-picker";
 import { live, type Live } from "../quote/live";
@@ -104,11 +105,6 @@ function InputRow({ index, input, flaw, count, pick, about }: RowProps<{ input: 
 function OutputRow({ index, output, flaw, count, pick, about, exactly }: RowProps<{ output: Output; exactly: string | null }>) {
   const { token, bps } = output;
   const share = (next: number) => change(({ outputs }) => ({ outputs: withShare(outputs, index, next) }));
-  // ignores an empty field, and what is no number
-  const typedShare = ({ currentTarget: field }: { currentTarget: HTMLInputElement }) => {
-    if (Number.isNaN(field.valueAsNumber)) field.value = String(bps / 100);
-    else share(Math.round(field.valueAsNumber * 100));
-  };
   const remove = () => change(({ outputs }) => ({ outputs: evenlyKept(outputs.filter((_, at) => at !== index)) }));
   const name = token ? symbolOf(token) : `output ${index + 1}`;
   const shown = flaw && token && exactly !== "" ? flaw : null;
@@ -139,18 +135,7 @@ function OutputRow({ index, output, flaw, count, pick, about, exactly }: RowProp
             aria-valuetext={percent(bps)}
             onInput={(event) => share(Number(event.currentTarget.value))}
           />
-          <label class="share-number">
-            <input
-              type="number"
-              min={0.01}
-              max={99.99}
-              step={0.01}
-              aria-label={`Share of ${name} in per cent`}
-              value={bps / 100}
-              onChange={typedShare}
-            />
-            %
-          </label>
+          <PercentField label={`Share of ${name} in per cent`} bps={bps} min={0.01} max={99.99} set={share} />
         </div>
       )}
       {shown && (

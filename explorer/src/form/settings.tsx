@@ -4,6 +4,7 @@ import { percent } from "../amounts";
 import { api, apiKey, setApiKey } from "../api/client";
 import { TIERS, type Family } from "../api/types";
 import { familyName } from "../families";
+import { PercentField } from "../parts/percent-field";
 import { renewed } from "../quote/live";
 import { service } from "../service";
 import { useStore } from "../store";
@@ -17,12 +18,7 @@ const MUCH_BPS = 300;
 
 function Slippage() {
   const { slippageBps } = useStore(form);
-  const set = (bps: number) => form.set((now) => ({ ...now, slippageBps: Math.min(Math.max(Math.round(bps), 0), 5_000) }));
-  // ignores an empty field, and what is no number
-  const typed = ({ currentTarget: field }: { currentTarget: HTMLInputElement }) => {
-    if (Number.isNaN(field.valueAsNumber)) field.value = String(slippageBps / 100);
-    else set(field.valueAsNumber * 100);
-  };
+  const set = (bps: number) => form.set((now) => ({ ...now, slippageBps: Math.min(Math.max(bps, 0), 5_000) }));
   return (
     <fieldset class="setting">
       <legend>Most slippage</legend>
@@ -32,9 +28,7 @@ function Slippage() {
             {percent(bps)}
           </button>
         ))}
-        <label class="share-number">
-          <input type="number" min={0} max={50} step={0.01} aria-label="Most slippage in per cent" value={slippageBps / 100} onChange={typed} />%
-        </label>
+        <PercentField label="Most slippage in per cent" bps={slippageBps} min={0} max={50} set={set} />
       </div>
       {slippageBps >= MUCH_BPS && <p class="warn-text">Others can trade ahead of you and leave you up to {percent(slippageBps)} less than is quoted.</p>}
     </fieldset>

@@ -65,6 +65,21 @@ test("slippage that was deleted stays as it was, and much of it is warned of", a
   await close();
 });
 
+test("what is typed stays while the page is drawn again", async () => {
+  const { page, close } = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]) });
+  await quoted(page);
+  await page.locator(".settings > summary").click();
+  const field = page.getByRole("spinbutton", { name: "Most slippage in per cent" });
+  await field.fill("5");
+  // another request from a link, as while typing
+  await page.evaluate((hash) => void (location.hash = hash), link([["ETH", "2"]], [["USDC", 10_000]]));
+  await page.waitForFunction(() => document.querySelector("[aria-label='Amount to sell']").value === "2");
+  assert.equal(await field.inputValue(), "5");
+  await field.press("Tab");
+  await page.getByText("leave you up to 5% less than is quoted").waitFor();
+  await close();
+});
+
 test("a share that was deleted stays as it was", async () => {
   const { page, close } = await open(browser, { hash: link([["USDC", "1000"]], [["WETH", 7_000], ["WBTC", 3_000]]) });
   const field = page.getByRole("spinbutton", { name: "Share of WETH in per cent" });
