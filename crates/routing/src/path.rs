@@ -4,6 +4,8 @@
 //! made of the token so far, ranked by the most that it can still become (amount × worth − gas). A path never visits a
 //! token twice. A pool that is already in use counts with the output that it adds, and its gas is not charged again.
 
+use std::cell::Cell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::prepare::{Arrow, Arrows, index32};
@@ -67,9 +69,7 @@ pub(crate) fn best_paths(
     used: &Support,
     limits: PathLimits,
 ) -> Vec<Path> {
-    let mut search = Search::new(problem, potentials, amount, used, limits);
-    search.run();
-    search.paths()
+    Search::new(problem, potentials, amount, used, limits).run().0
 }
 
 /// Sets the amounts along a path of pools to those of an input of `amount` on top of the pools in use, and returns the value
@@ -116,16 +116,13 @@ pub(crate) fn on_top(
 pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize, quotes: usize) -> Vec<Path> {
     let used = Support::default();
     let limits = PathLimits { quotes, ..PathLimits::of_any_value(keep) };
-    let mut search = Search::new(problem, potentials, problem.amount, &used, limits);
-    search.run();
-    let mut paths = search.paths();
-    if search.is_refused && paths.len() < keep {
+    let (mut paths, is_refused) = Search::new(problem, potentials, problem.amount, &used, limits).run();
+    if is_refused && paths.len() < keep {
         let limits = PathLimits { quotes: quotes.min(Tuning::PATH_QUOTES_AGAIN), ..limits };
         for (smallest_first, keeps_dominated) in [(true, false), (false, true)] {
             let again = Search::new(problem, potentials, problem.amount, &used, limits);
-            let mut again = Search { smallest_first, keeps_dominated, ..again };
-            again.run();
-            let fresh: Vec<Path> = again.paths().into_iter().filter(|path| !paths.contains(path)).collect();
+            let (again, _) = Search { smallest_first, keeps_dominated, ..again }.run();
+            let fresh: Vec<Path> = again.into_iter().filter(|path| !paths.contains(path)).collect();
             paths.extend(fresh);
         }
     }
@@ -137,9 +134,28 @@ pub(crate) fn whole_paths(problem: &Problem<'_>, potentials: &Potentials, keep: 
 pub(crate) fn smallest_paths(problem: &Problem<'_>, potentials: &Potentials, keep: usize) -> Vec<Path> {
     let (used, limits) = (Support::default(), PathLimits::of_any_value(keep));
     let search = Search::new(problem, potentials, problem.amount, &used, limits);
-    let mut search = Search { smallest_first: true, ..search };
-    search.run();
-    search.paths()
+    Search { smallest_first: true, ..search }.run().0
+}
+
+/// What a search has found so far. A thread's next search uses the same memory: a solve runs hundreds of them.
+#[derive(Debug, Default)]
+struct Room {
+    /// Tokens that pools in use touch.
+    is_used: FxHashSet<u32>,
+    labels: Vec<Label>,
+    /// Labels at the output, best first.
+    ends: Vec<u32>,
+    /// The newest label of each token that has one in the layer being built; older ones follow as its siblings. A map,
+    /// because a search meets few of a market's tokens.
+    newest: FxHashMap<u32, u32>,
+    /// Labels that are extended now, and those that are extended next.
+    frontier: Vec<u32>,
+    next: Vec<u32>,
+}
+
+thread_local! {
+    /// Memory not in use.
+    static SPARE: Cell<Option<Room>> = const { Cell::new(None) };
 }
 
 struct Search<'a, 'p> {
@@ -147,20 +163,13 @@ struct Search<'a, 'p> {
     potentials: &'a Potentials,
     amount: f64,
     used: &'a Support,
-    /// Tokens that pools in use touch.
-    is_used: FxHashSet<u32>,
+    room: Room,
     /// Limits; of pools, how many may still be priced.
     limits: PathLimits,
     /// Whether the smallest amount of a token is the best.
     smallest_first: bool,
     /// Whether no label is dominated by another that holds more.
     keeps_dominated: bool,
-    labels: Vec<Label>,
-    /// Labels at the output, best first.
-    ends: Vec<u32>,
-    /// The newest label of each token that has one in the layer being built; older ones follow as its siblings. A map,
-    /// because a search meets few of a market's tokens, and a solve runs hundreds of searches.
-    newest: FxHashMap<u32, u32>,
     /// Whether a pool refused the amount of a path.
     is_refused: bool,
 }
@@ -173,27 +182,38 @@ impl<'a, 'p> Search<'a, 'p> {
         used: &'a Support,
         limits: PathLimits,
     ) -> Self {
+        let mut room = SPARE.take().unwrap_or_default();
+        room.is_used.clear();
+        room.is_used.extend(used.tokens());
+        room.labels.clear();
+        room.ends.clear();
+        room.newest.clear();
         Self {
             problem,
             potentials,
             amount,
             used,
-            is_used: used.tokens().iter().copied().collect(),
+            room,
             limits,
             smallest_first: false,
             keeps_dominated: false,
-            labels: Vec::new(),
-            ends: Vec::new(),
-            newest: FxHashMap::default(),
             is_refused: false,
         }
     }
 
+    /// Returns the paths found, best first, and whether a pool refused the amount of a path.
+    fn run(mut self) -> (Vec<Path>, bool) {
+        self.set_labels();
+        let paths = self.room.ends.iter().map(|&end| self.path(end)).collect();
+        SPARE.set(Some(self.room));
+        (paths, self.is_refused)
+    }
+
     /// Sets labels hop by hop, until none can be extended.
-    fn run(&mut self) {
+    fn set_labels(&mut self) {
         let problem = self.problem;
         let (source, target) = (problem.source, problem.target);
-        self.labels.push(Label {
+        self.room.labels.push(Label {
             token: index32(source),
             amount: self.amount,
             gas: 0.0,
@@ -203,11 +223,13 @@ impl<'a, 'p> Search<'a, 'p> {
             pair: 0,
             side: 0,
         });
-        let mut frontier = vec![0_u32];
+        let (mut frontier, mut next) = (std::mem::take(&mut self.room.frontier), std::mem::take(&mut self.room.next));
+        frontier.clear();
+        frontier.push(0);
         for hop in 1..=problem.hops {
-            let mut next = Vec::new();
+            next.clear();
             for &at in &frontier {
-                let token = self.labels[at as usize].token as usize;
+                let token = self.room.labels[at as usize].token as usize;
                 // Extends to the output first: its value prunes the rest.
                 for arrow in problem.search_arrows_to_output(token) {
                     self.extend(at, &arrow, problem.hops - hop, &mut next);
@@ -216,7 +238,7 @@ impl<'a, 'p> Search<'a, 'p> {
                     continue;
                 }
                 // Rules out most arrows by their marginal rate alone.
-                let (label, floor) = (self.labels[at as usize], self.floor());
+                let (label, floor) = (self.room.labels[at as usize], self.floor());
                 let worth = self.potentials.within(problem.hops - hop);
                 let parts = self.problem.search_arrows(token);
                 for (rough, arrow) in parts.into_iter().flat_map(Arrows::iter) {
@@ -227,23 +249,24 @@ impl<'a, 'p> Search<'a, 'p> {
                     }
                 }
             }
-            let labels = &self.labels;
+            let labels = &self.room.labels;
             next.retain(|&at| !self.is_dominated(&labels[at as usize], at));
             next.sort_by(|&a, &b| labels[b as usize].rank.total_cmp(&labels[a as usize].rank).then(a.cmp(&b)));
-            self.newest.clear();
-            frontier = next;
+            self.room.newest.clear();
+            std::mem::swap(&mut frontier, &mut next);
             if frontier.is_empty() {
                 break;
             }
         }
+        (self.room.frontier, self.room.next) = (frontier, next);
     }
 
     /// Returns the value that a label must exceed to be of use.
     fn floor(&self) -> f64 {
         let PathLimits { floor, keep, .. } = self.limits;
-        match self.ends.last() {
-            Some(last) if self.ends.len() >= keep && !self.smallest_first => {
-                self.labels[*last as usize].rank.max(floor)
+        match self.room.ends.last() {
+            Some(last) if self.room.ends.len() >= keep && !self.smallest_first => {
+                self.room.labels[*last as usize].rank.max(floor)
             }
             _ => floor,
         }
@@ -252,7 +275,7 @@ impl<'a, 'p> Search<'a, 'p> {
     /// Extends a path by an arrow, after which at most `pools` may follow.
     fn extend(&mut self, at: u32, arrow: &Arrow, pools: usize, next: &mut Vec<u32>) {
         let problem = self.problem;
-        let (label, to) = (self.labels[at as usize], arrow.to as usize);
+        let (label, to) = (self.room.labels[at as usize], arrow.to as usize);
         let worth = self.potentials.worth_within(pools, to);
         let floor = self.floor();
         if self.limits.quotes == 0 || worth <= 0.0 || !problem.is_open(arrow.pair) || to == problem.source {
@@ -269,28 +292,28 @@ impl<'a, 'p> Search<'a, 'p> {
         let gas = label.gas + gas_units * problem.gas_price;
         let smallest_first = self.smallest_first && to != problem.target;
         let rank = if smallest_first { -amount } else { amount * worth - gas };
-        let index = index32(self.labels.len());
+        let index = index32(self.room.labels.len());
         let label = Label {
             token: arrow.to,
             amount,
             gas,
             rank,
             parent: at,
-            sibling: if to == problem.target { NONE } else { self.newest.get(&arrow.to).copied().unwrap_or(NONE) },
+            sibling: if to == problem.target { NONE } else { self.room.newest.get(&arrow.to).copied().unwrap_or(NONE) },
             pair: arrow.pair,
             side: arrow.side,
         };
         if rank <= floor || (to != problem.target && self.is_dominated(&label, index)) {
             return;
         }
-        self.labels.push(label);
+        self.room.labels.push(label);
         if to == problem.target {
-            let labels = &self.labels;
-            let place = self.ends.partition_point(|&end| labels[end as usize].rank >= rank);
-            self.ends.insert(place, index);
-            self.ends.truncate(self.limits.keep);
+            let labels = &self.room.labels;
+            let place = self.room.ends.partition_point(|&end| labels[end as usize].rank >= rank);
+            self.room.ends.insert(place, index);
+            self.room.ends.truncate(self.limits.keep);
         } else {
-            self.newest.insert(arrow.to, index);
+            self.room.newest.insert(arrow.to, index);
             next.push(index);
         }
     }
@@ -300,9 +323,9 @@ impl<'a, 'p> Search<'a, 'p> {
     /// more and the other paid less gas, neither dominates. Nor does a label that cannot be extended wherever the other
     /// can.
     fn is_dominated(&self, label: &Label, index: u32) -> bool {
-        let (mut at, mut better) = (self.newest.get(&label.token).copied().unwrap_or(NONE), 0);
+        let (mut at, mut better) = (self.room.newest.get(&label.token).copied().unwrap_or(NONE), 0);
         while at != NONE {
-            let other = &self.labels[at as usize];
+            let other = &self.room.labels[at as usize];
             let first = at < index;
             if at != index && self.smallest_first {
                 better += if other.rank > label.rank || (first && other.rank == label.rank) {
@@ -345,15 +368,15 @@ impl<'a, 'p> Search<'a, 'p> {
 
     /// Returns the labels of a path, from its end to the first pool's.
     fn steps<'l>(&'l self, end: &'l Label) -> impl Iterator<Item = &'l Label> {
-        let before = |label: &&'l Label| self.labels.get(label.parent as usize);
+        let before = |label: &&'l Label| self.room.labels.get(label.parent as usize);
         std::iter::successors(Some(end), before).take_while(|label| label.parent != NONE)
     }
 
     /// Returns whether a label's path already holds the arrow's token or pool, or leads back to it through pools in
     /// use.
     fn visits(&self, at: u32, arrow: &Arrow) -> bool {
-        let meets = |token: u32| self.is_used.contains(&token);
-        let (from, leads_back) = (self.labels[at as usize].token, meets(arrow.to));
+        let meets = |token: u32| self.room.is_used.contains(&token);
+        let (from, leads_back) = (self.room.labels[at as usize].token, meets(arrow.to));
         if leads_back && meets(from) && self.used.opposes(arrow.pair, arrow.side) {
             return true;
         }
@@ -361,7 +384,7 @@ impl<'a, 'p> Search<'a, 'p> {
         let pool = pairs.get(arrow.pair).pool;
         let mut at = at;
         while at != NONE {
-            let label = &self.labels[at as usize];
+            let label = &self.room.labels[at as usize];
             if label.token == arrow.to || (label.parent != NONE && pairs.get(label.pair).pool == pool) {
                 return true;
             }
@@ -375,7 +398,7 @@ impl<'a, 'p> Search<'a, 'p> {
 
     /// Computes the output of an arrow's pool and its gas units, on top of the pools in use; `None` if it refuses.
     fn quote(&self, arrow: &Arrow, amount_in: f64) -> Option<(f64, f64)> {
-        let may_be_used = self.is_used.contains(&arrow.to);
+        let may_be_used = self.room.is_used.contains(&arrow.to);
         if let Some(plain) = arrow.plain().filter(|_| !may_be_used) {
             return plain.quote(amount_in).map(whole).filter(|out| *out > 0.0).map(|out| (out, plain.gas_units));
         }
@@ -383,18 +406,13 @@ impl<'a, 'p> Search<'a, 'p> {
         on_top(self.problem, arrow.pair, arrow.side, held, amount_in)
     }
 
-    /// Returns the paths found, best first.
-    fn paths(&self) -> Vec<Path> {
-        self.ends.iter().map(|&end| self.path(end)).collect()
-    }
-
     /// Returns the path that ends with a label.
     fn path(&self, end: u32) -> Path {
         let mut flows = Vec::new();
         let mut at = end;
-        while self.labels[at as usize].parent != NONE {
-            let label = &self.labels[at as usize];
-            let before = &self.labels[label.parent as usize];
+        while self.room.labels[at as usize].parent != NONE {
+            let label = &self.room.labels[at as usize];
+            let before = &self.room.labels[label.parent as usize];
             flows.push(Flow {
                 pair: label.pair,
                 side: label.side,
@@ -405,7 +423,7 @@ impl<'a, 'p> Search<'a, 'p> {
             at = label.parent;
         }
         flows.reverse();
-        Path { flows, net: self.labels[end as usize].rank }
+        Path { flows, net: self.room.labels[end as usize].rank }
     }
 }
 

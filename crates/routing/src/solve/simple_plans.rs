@@ -100,9 +100,7 @@ impl<'a> Solver<'a> {
             let is_far = exceeds(bound, net, Tuning::SMALLEST_SHARES_GAP);
             let least =
                 |share: f64| least(if is_far { Tuning::GRID_SHARES[Tuning::GRID_SHARES.len() - 1] } else { share });
-            let tolerance = if exceeds(bound, net, Tuning::NO_TOLERANCE_GAP) { 0.0 } else { Tuning::CHUNK_TOLERANCE };
-            let is_for_each_part = exceeds(bound, net, Tuning::EVERY_CHUNK_GAP);
-            let search = PartSearch { quotes: Tuning::PATH_QUOTES, tolerance, is_for_each_part };
+            let search = PartSearch { quotes: Tuning::PATH_QUOTES, ..PartSearch::EXHAUSTIVE };
             let flows = plan.flows(problem, potentials, search, &least);
             self.offer(best, &flows.unwrap_or_default());
         }

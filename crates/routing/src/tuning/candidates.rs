@@ -59,19 +59,13 @@ impl Tuning {
     /// took 15% more instructions, and those on the recorded markets 5% more.
     pub(crate) const CHUNK_PATHS: usize = 16;
     pub(crate) const CHUNK_WINDOW: f64 = 0.05;
-    /// Share of a chunk's value by which its path may pay less than the best one, where the gap is no wider than the second
-    /// constant; where it is, none. With 1% at any gap, a split with a search for every chunk paid more than the answer in 4 of
-    /// 31,981 trades on both recorded markets and their disturbed versions, by up to 2.5 basis points, and in 3 of 120 in two
-    /// random markets of 3,400 pools; with 0.3% where the gap is below one basis point, in 1 of 500 on a shocked market of 2,000
-    /// pools, by 0.1. Where searches kept 8 paths, these two took 9% more instructions on the recorded markets than 1% at any
-    /// gap, and 14% more for large trades.
+    /// Share of a chunk's value by which its path may pay less than the best one, so that the paths of one search serve for
+    /// several chunks: for the first routes, for plans in a large market, and for the split by 400 chunks that drains are
+    /// compared with. Simple plans in a small market have a search for every chunk. With this share where the gap is below one
+    /// basis point, and none above, such a split paid more in 1 of 500 trades on a shocked market of 2,000 pools, by 0.1 basis
+    /// points; without any, but with one search for several chunks below a gap of 10 basis points, in 1 of 200, by 0.06. A
+    /// search for every chunk takes 5% more instructions on the recorded markets, and 1% more for large trades.
     pub(crate) const CHUNK_TOLERANCE: f64 = 0.003;
-    pub(crate) const NO_TOLERANCE_GAP: f64 = 2e-5;
-    /// Gap above which every chunk has a search of its own. Without it, splits with such searches paid up to 7 basis points
-    /// more in 1 of 120 trades in two random markets of 3,400 pools, and 0.4 in 1 of 600 on disturbed markets of 2,000 pools.
-    /// With it at any gap above [`Self::NO_TOLERANCE_GAP`], solves on disturbed markets took 60% longer, and mended no other
-    /// answer.
-    pub(crate) const EVERY_CHUNK_GAP: f64 = 1e-3;
     /// The same for the many chunks of amounts beyond the market's liquidity: with the share above, the slowest of 60 solves
     /// took 70% longer, and the answers were the same.
     pub(crate) const TOLERANCE_OF_MANY_CHUNKS: f64 = 0.3;
