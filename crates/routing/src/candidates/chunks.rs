@@ -174,12 +174,14 @@ impl<'a, 'p> Split<'a, 'p> {
     fn add_part(&mut self, part: f64, least: f64) -> Option<f64> {
         let mut best = self.best(part);
         let PartSearch { tolerance, is_for_each_part, .. } = self.cut.search;
-        let mut refused = usize::MAX;
-        while is_for_each_part && refused != self.refused.len() {
+        for _ in 0..if is_for_each_part { Tuning::PART_SEARCHES } else { 0 } {
             // Lists a path that the limits allow, if one pays more than the known ones.
-            refused = self.refused.len();
-            self.search(part, best.as_ref(), 0.0, 1 + refused);
+            let refused = self.refused.len();
+            self.search(part, best.as_ref(), 0.0, (1 + refused).min(Tuning::CHUNK_PATHS));
             best = self.best(part);
+            if self.refused.len() == refused {
+                break;
+            }
         }
         if !is_for_each_part && best.as_ref().is_none_or(|best| best.net < self.unknown_net) {
             self.search(part, best.as_ref(), tolerance.max(Tuning::CHUNK_WINDOW), Tuning::CHUNK_PATHS);
