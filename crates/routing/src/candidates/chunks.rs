@@ -174,7 +174,7 @@ impl<'a, 'p> Split<'a, 'p> {
     fn add_part(&mut self, part: f64, least: f64) -> Option<f64> {
         let mut best = self.best(part);
         let PartSearch { tolerance, is_for_each_part, .. } = self.cut.search;
-        for _ in 0..if is_for_each_part { Tuning::PART_SEARCHES } else { 0 } {
+        for _ in 0..if is_for_each_part { Tuning::CHUNK_SEARCHES } else { 0 } {
             // Lists a path that the limits allow, if one pays more than the known ones.
             let refused = self.refused.len();
             self.search(part, best.as_ref(), 0.0, (1 + refused).min(Tuning::CHUNK_PATHS));
@@ -386,5 +386,22 @@ mod tests {
         let flows = chunked(&problem, &potentials, Cut { chunks: 20, paths: 4, search: PartSearch::EXHAUSTIVE });
         assert_eq!(flows.len(), 4);
         assert!((flows.iter().map(|flow| flow.amount_in).sum::<f64>() / 60e18 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn where_the_limits_forbid_every_other_path_a_part_has_few_searches() {
+        // Forty paths over two pools each, of which a route of two steps has room for one; all others pay more once that has
+        // taken a part.
+        let paths = (2..42).flat_map(|hub| [((1, hub), [100 * ETHER; 2]), ((hub, 0), [100 * ETHER; 2])]);
+        let market = prepared(&paths.collect::<Vec<_>>());
+        let problem = Problem { max_steps: 2, ..problem(&market, token(1), U256::from(10 * ETHER), token(0)) };
+        let potentials = Potentials::new(&problem, 1.0);
+        let mut split =
+            Split::new(&problem, &potentials, Cut { chunks: 5, paths: usize::MAX, search: PartSearch::EXHAUSTIVE });
+        for part in 0..5 {
+            assert!(split.add_part(problem.amount / 5.0, f64::NEG_INFINITY).is_some());
+            assert!(split.refused.len() <= 2 * part, "{} after {part}", split.refused.len());
+        }
+        assert!(!split.refused.is_empty() && split.support.flows().len() == 2);
     }
 }
