@@ -315,7 +315,7 @@ impl Direction {
             let square = square_at(k);
             let root = square.sqrt();
             if root < knot.root && knot.liquidity > 0.0 {
-                // One division serves for all inverses: they take most of the time here.
+                // One division serves for all inverses.
                 let inverse_product = 1.0 / (root * knot.root);
                 let inverse = knot.root * inverse_product;
                 let fall = knot.liquidity * (knot.root - root);

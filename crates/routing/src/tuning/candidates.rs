@@ -56,13 +56,11 @@ impl Tuning {
     pub(crate) const CHUNK_GAP: f64 = 2e-3;
     /// Paths that one search for the next chunk keeps, and the share of the best one's value within which they pay: more last
     /// for more chunks, and prune less. With 8, within the share below, large trades between the tokens with the most pools
-    /// took 15% more instructions, and those on the recorded markets 5% more.
+    /// took 15% more instructions, and those on the recorded markets 5% more. A search for every chunk keeps as many at most:
+    /// where it kept one more than the limits of a route had forbidden so far, and was repeated until they forbade no other, one
+    /// of 100 solves took 70 s on a market of 2,000 pools of which a tenth had the states of another market's pools.
     pub(crate) const CHUNK_PATHS: usize = 16;
     pub(crate) const CHUNK_WINDOW: f64 = 0.05;
-    /// Most searches for one chunk, each for another path where the limits of a route forbid the one found. Without a limit,
-    /// and with as many paths listed as were forbidden so far, one of 100 solves took 70 s on a market of 2,000 pools of which
-    /// a tenth had the states of another market's pools.
-    pub(crate) const CHUNK_SEARCHES: usize = 2;
     /// Share of a chunk's value by which its path may pay less than the best one, so that the paths of one search serve for
     /// several chunks: for the first routes, for plans in a large market, and for the split by 400 chunks that drains are
     /// compared with. Simple plans in a small market have a search for every chunk. With this share where the gap is below one
