@@ -80,6 +80,21 @@ test("what is typed stays while the page is drawn again", async () => {
   await close();
 });
 
+test("a field shows the slippage that is used, although the old one was typed again before another was chosen", async () => {
+  const { page, close } = await open(browser, { hash: link([["ETH", "1"]], [["USDC", 10_000]]) });
+  await quoted(page);
+  await page.locator(".settings > summary").click();
+  const field = page.getByRole("spinbutton", { name: "Most slippage in per cent" });
+  await field.selectText();
+  await page.keyboard.type("5");
+  await field.selectText();
+  await page.keyboard.type("0.5");
+  await page.getByRole("button", { name: "1%", exact: true }).click();
+  await page.getByRole("button", { name: "1%", exact: true, pressed: true }).waitFor();
+  assert.equal(await field.inputValue(), "1");
+  await close();
+});
+
 test("a share that was deleted stays as it was", async () => {
   const { page, close } = await open(browser, { hash: link([["USDC", "1000"]], [["WETH", 7_000], ["WBTC", 3_000]]) });
   const field = page.getByRole("spinbutton", { name: "Share of WETH in per cent" });
