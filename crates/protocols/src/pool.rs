@@ -9,10 +9,10 @@ use crate::{PoolState, Product};
 /// Maximum number of coins of a pool of any product.
 pub const MAX_COINS: usize = 8;
 
-/// Version of the meaning of state fields. Increment it when a field keeps its name and type but changes its meaning:
-/// state stored by older versions is then read from the chain again. Added, removed and retyped fields are detected
+/// Version of the meaning of state fields. Increment it when a field keeps its name and type but changes its meaning, or
+/// when older versions may have stored wrong states: state stored by them is then read from the chain again. Added, removed and retyped fields are detected
 /// without it.
-pub const STATE_MEANING: u32 = 5;
+pub const STATE_MEANING: u32 = 6;
 
 /// One pool of a market.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,16 +7,18 @@ use alloy_sol_types::{SolEvent, sol};
 use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{
-    After, State, continuous::pair_curve, events, factories, lending, listed, partners, probe, step::step_code,
+    After, Model, State, continuous::pair_curve, events, factories, lending, listed, partners, probe, step::step_code,
 };
 use crate::{
-    DecodeError, Discovered, PoolList, Product, Protocol, Sale, SharesPaid, Source, StateReader, Step, StepCode, Swap,
-    SwapError, Touched, continuous::PairCurve, logs::decode,
+    Call, DecodeError, Discovered, PoolList, Prediction, Product, Protocol, Sale, SharesPaid, Source, StateReader,
+    Step, StepCode, Swap, SwapError, Touched, continuous::PairCurve, logs::decode,
 };
 
 sol! {
     event TricryptoPoolDeployed(address pool, string name, string symbol, address weth, address[3] coins, address math, bytes32 salt, uint256 packedPrecisions, uint256 packedAGamma, uint256 packedFees, uint256 packedRebalancing, uint256 packedPrices, address deployer);
     event TwocryptoPoolDeployed(address pool, string name, string symbol, address[2] coins, address math, bytes32 salt, uint256[2] precisions, uint256 packedAGamma, uint256 packedFees, uint256 packedRebalancing, uint256 initialPrice, address deployer);
+
+    function D() external view returns (uint256);
 }
 
 /// Record of one kind of pool.
@@ -125,6 +127,14 @@ impl Protocol for Curve {
 
     fn reader_again(&self, pool: &Discovered, was: &Self::State) -> Box<dyn StateReader> {
         if lending::holds(pool.key.contract) { self.reader(pool) } else { partners::reader(pool, Some(was)) }
+    }
+
+    /// Compares the invariant of CryptoSwap pools: every trade, deposit and withdrawal stores it anew.
+    fn spot_checks(&self, pool: Address, state: &Self::State) -> Vec<Prediction> {
+        match &state.model {
+            Model::Crypto(crypto) => vec![Prediction { call: Call::new(pool, &DCall {}), answer: crypto.d }],
+            Model::Stable(_) | Model::Meta(_) | Model::Lending(_) => Vec::new(),
+        }
     }
 
     fn validate(&self, state: &Self::State, coins: usize) -> Result<(), &'static str> {
