@@ -149,7 +149,7 @@ impl Direction {
     }
 
     /// Returns whether a bound continues the curve beyond its capacity.
-    pub(crate) fn is_continued(&self) -> bool {
+    pub fn is_continued(&self) -> bool {
         self.beyond > 0.0
     }
 
@@ -179,10 +179,10 @@ impl Direction {
         self.depth
     }
 
-    /// Tells whether this is one stretch of constant liquidity without gas for passing its end.
+    /// Tells whether this is one stretch of constant liquidity that ends there, without gas for passing its end.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        self.knots.len() == 2 && self.last().gas_units == 0.0
+        self.knots.len() == 2 && self.last().gas_units == 0.0 && !self.is_continued()
     }
 
     /// Returns `L·z₀` of the first range with liquidity, and the maximum input of that range, including the fee.
@@ -356,9 +356,8 @@ impl Direction {
     pub fn most_earned(&self, price_in: f64, price_out: f64, cap: f64, gas: f64, gas_price: f64) -> f64 {
         let Some(trade) = self.best_trade(price_in, price_out, cap, 0.0) else { return 0.0 };
         let mut best = price_out * trade.amount_out - price_in * trade.amount_in - gas;
-        if self.beyond > 0.0 && price_in < self.beyond * price_out {
-            best += (cap - self.capacity_in()).max(0.0) * (self.beyond * price_out - price_in);
-        }
+        let [more_in, more_out] = self.best_beyond(price_in, price_out, cap);
+        best += price_out * more_out - price_in * more_in;
         if best <= 0.0 || gas_price <= 0.0 || trade.gas_units <= 0.0 {
             return best.max(0.0);
         }
@@ -376,6 +375,17 @@ impl Direction {
         best.max(0.0)
     }
 
+    /// Returns what a bound adds, beyond the capacity of a curve that continues, to the best trade of at most `cap` in at
+    /// these prices: input and output.
+    #[inline]
+    pub fn best_beyond(&self, price_in: f64, price_out: f64, cap: f64) -> [f64; 2] {
+        if !self.is_continued() || price_in >= self.beyond * price_out {
+            return [0.0; 2];
+        }
+        let more_in = (cap - self.capacity_in()).max(0.0);
+        [more_in, more_in * self.beyond]
+    }
+
     /// Bounds the rounding error of [`Direction::most_earned`] at these prices.
     #[inline]
     pub fn noise(&self, price_in: f64, price_out: f64, trade: &Trade) -> f64 {
@@ -388,7 +398,8 @@ impl Direction {
     }
 
     /// Returns the supremum over `0 < x ≤ cap` of `(price_out·f(x) − gas)/x`: the input price above which no trade of
-    /// at most `cap` earns `gas`. Negative if none ever does.
+    /// at most `cap` earns `gas`. Negative if none ever does. A curve that continues beyond its capacity counts up to
+    /// `cap`.
     pub fn average_rate(&self, price_out: f64, cap: f64, gas: f64) -> f64 {
         if gas <= 0.0 {
             return price_out * self.spot;
@@ -403,11 +414,12 @@ impl Direction {
         });
         // if the pool is very deep, rounding may hide the best amount; its gas is then negligible
         let rate = (price_out * self.quote(amount_in).0 - gas) / amount_in;
-        if amount_in > 0.0 { rate } else { price_out * self.spot }
+        let rate = if amount_in > 0.0 { rate } else { price_out * self.spot };
+        if self.is_continued() { rate.max(self.average_beyond(price_out, cap, gas)) } else { rate }
     }
 
     /// Returns the infimum over `0 < x ≤ cap` of `(price_in·x + gas)/f(x)`: the output price below which no trade of at
-    /// most `cap` earns `gas`.
+    /// most `cap` earns `gas`. Keeps to the capacity of a curve that continues beyond it.
     pub fn average_cost(&self, price_in: f64, cap: f64, gas: f64) -> f64 {
         if gas <= 0.0 {
             return price_in / self.spot;
@@ -422,6 +434,18 @@ impl Direction {
         });
         let cost = (price_in * amount_in + gas) / self.quote(amount_in).0;
         if amount_in > 0.0 { cost } else { price_in / self.spot }
+    }
+
+    /// Returns the average rate of `cap`, net of `gas`, if that is beyond the capacity of a curve that continues, and
+    /// negative infinity otherwise. Between the capacity and `cap` the average only rises or only falls.
+    fn average_beyond(&self, price_out: f64, cap: f64, gas: f64) -> f64 {
+        let capacity = self.capacity_in();
+        if cap <= capacity {
+            return f64::NEG_INFINITY;
+        }
+        // Takes shares of the amount, which may be infinite.
+        let share = capacity / cap;
+        price_out * (self.capacity_out() / capacity * share + self.beyond * (1.0 - share)) - gas / cap
     }
 
     /// Returns the input, at most `cap`, at which an average stops improving. `inverse_root` returns `1/z` of that

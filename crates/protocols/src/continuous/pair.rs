@@ -17,4 +17,9 @@ impl PairCurve {
     pub fn direction(&self, side: u8) -> Option<&Direction> {
         self.directions.get(usize::from(side)).and_then(Option::as_ref)
     }
+
+    /// Returns whether a bound continues one of the directions beyond its capacity.
+    pub fn is_continued(&self) -> bool {
+        self.directions.iter().flatten().any(Direction::is_continued)
+    }
 }

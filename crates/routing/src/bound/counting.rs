@@ -63,7 +63,7 @@ pub(crate) fn bound(
 
 /// Computes the value of the best single path, or returns `floor` if none is better.
 fn best_path(problem: &Problem<'_>, limits: Limits<'_>, floor: f64) -> Option<f64> {
-    let (left, visited, most_profit) = (limits.quotes, vec![problem.source], most_profit(problem));
+    let (left, visited, most_profit) = (limits.quotes, vec![problem.source], most_profit(problem, limits.cap));
     let mut search = Exhaustive { problem, limits, most_profit, best: floor, left, visited };
     search.extend(problem.source, problem.amount, 0.0)?;
     Some(search.best)
@@ -134,7 +134,8 @@ impl Exhaustive<'_, '_> {
         self.left = self.left.checked_sub(1)?;
         let Some((curve, direction)) = problem.direction(arrow.pair, arrow.side) else { return Some(()) };
         let (out, on_the_way) = direction.quote(amount);
-        let out = outward(out);
+        let [_, beyond] = direction.best_beyond(0.0, 1.0, amount);
+        let out = outward(out + beyond);
         let gas = gas + (curve.gas_units + on_the_way) * problem.gas_price;
         let most = self.most_value(to, out, worth) - gas;
         if most <= self.best || out <= 0.0 {
@@ -151,11 +152,16 @@ impl Exhaustive<'_, '_> {
     }
 }
 
-/// Computes the most that any open pool earns at prices without arbitrage.
-fn most_profit(problem: &Problem<'_>) -> f64 {
-    let standing = problem.prepared.standing();
+/// Computes the most that any open pool earns at prices without arbitrage, if no more than `caps` can reach it.
+fn most_profit(problem: &Problem<'_>, caps: &[f64]) -> f64 {
+    let (graph, standing) = (problem.prepared.graph(), problem.prepared.standing());
+    let cap = |token: usize| caps.get(token).copied().unwrap_or(0.0);
+    let earned = |pair: u32| match problem.curve(pair) {
+        Some(curve) if curve.is_continued() => standing.profit_within(curve, graph.ends(pair), cap),
+        _ => standing.profit(pair as usize),
+    };
     let open = standing.earning().iter().filter(|pair| problem.is_open(**pair));
-    open.map(|pair| standing.profit(*pair as usize)).fold(0.0, f64::max)
+    open.map(|pair| earned(*pair)).fold(0.0, f64::max)
 }
 
 /// Share of an output that floating point may have lost: hundreds of operations of 2⁻⁵³ each.

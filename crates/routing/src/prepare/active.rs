@@ -52,7 +52,9 @@ impl ActiveTokens {
                     break;
                 }
                 let arrows = frontier.iter().flat_map(|token| graph.inner_arrows(*token));
-                let next: Vec<usize> = arrows.map(|arrow| arrow.to as usize).collect();
+                let mut next: Vec<usize> = arrows.map(|arrow| arrow.to as usize).collect();
+                next.sort_unstable();
+                next.dedup();
                 next.iter().for_each(|token| activate(*token));
                 frontier = next;
             }
@@ -170,6 +172,19 @@ mod tests {
             expected.sort_unstable();
             assert_eq!(ways, expected, "from {from}");
         }
+    }
+
+    /// Three tokens with 40 pools between each two, far from the core: the ways of seven pools are 80⁷, the tokens three.
+    #[test]
+    fn many_pools_between_few_tokens_are_passed_once() {
+        let core = (1..3_100).map(|n: u32| ((0, n), [ETHER * 1_000; 2]));
+        let [x, y, z] = [4_000, 4_001, 4_002];
+        let triangle = [(x, y), (y, z), (x, z)].into_iter().flat_map(|ends| [(ends, [ETHER / 1_000; 2]); 40]);
+        let market = prepared(&core.chain(triangle).collect::<Vec<_>>());
+        let ends = [x, y].map(|position| market.node(token(position)));
+        let active = ActiveTokens::new(&market, &ends, 8, market.graph().token_count()).unwrap();
+        let far = [x, y, z].map(|position| market.node(token(position)));
+        assert!(far.iter().all(|from| active.arrows(&market, *from)[1].iter().count() == 80));
     }
 
     #[test]

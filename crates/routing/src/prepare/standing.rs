@@ -21,7 +21,7 @@ use crate::tuning::Tuning;
 pub(crate) struct Standing {
     /// Price of every token, in wei per atomic unit; zero without one.
     prices: Vec<f64>,
-    /// Profit of each pair at those prices.
+    /// Profit of each pair at those prices, within the capacity of its curve.
     profit: Vec<f64>,
     /// Profit of a pair when it was removed; zero for one that never was.
     out_of_line: Vec<f64>,
@@ -87,9 +87,21 @@ impl Standing {
         &self.prices
     }
 
-    /// Returns the profit of a pair at those prices, in wei.
+    /// Returns the profit of a pair at those prices, in wei. A curve that continues beyond its capacity may earn more than
+    /// this: see [`Self::profit_within`].
     pub(crate) fn profit(&self, pair: usize) -> f64 {
         self.profit[pair]
+    }
+
+    /// Returns the profit of a pair between two tokens at those prices, in wei, if no more than `cap` of each can reach
+    /// it, also beyond the capacity of its curve.
+    pub(crate) fn profit_within(&self, curve: &PairCurve, ends: [u32; 2], cap: impl Fn(usize) -> f64) -> f64 {
+        let side = |side: u8| {
+            let [from, to] = [ends[usize::from(side)], ends[1 - usize::from(side)]].map(|end| end as usize);
+            let (price_in, price_out) = (self.prices[from], self.prices[to]);
+            curve.direction(side).map_or(0.0, |d| d.most_earned(price_in, price_out, cap(from), 0.0, 0.0))
+        };
+        side(0).max(side(1))
     }
 
     /// Returns the profit of a pair that is out of line when it was removed, in wei; zero for one in line.
@@ -379,18 +391,25 @@ impl<'a> Settle<'a> {
     }
 }
 
-/// Computes the most that a pair earns at the prices of its tokens.
+/// Computes the most that a pair earns at the prices of its tokens, within the capacity of its curve: one that continues
+/// beyond it at a rate in the money would earn without limit.
 fn earned(curve: &PairCurve, [a, b]: [f64; 2]) -> f64 {
     let side = |side, price_in, price_out| {
-        curve.direction(side).map_or(0.0, |d| d.most_earned(price_in, price_out, f64::INFINITY, 0.0, 0.0))
+        let direction = curve.direction(side)?;
+        let cap = if direction.is_continued() { direction.capacity_in() } else { f64::INFINITY };
+        Some(direction.most_earned(price_in, price_out, cap, 0.0, 0.0))
     };
+    let side = |at, price_in, price_out| side(at, price_in, price_out).unwrap_or(0.0);
     side(0, a, b).max(side(1, b, a))
 }
 
 #[cfg(test)]
 mod tests {
+    use braid_primitives::{Address, U256};
+    use braid_protocols::{Pool, PoolState, Product, lido};
+
     use super::*;
-    use crate::testing::{prepared, reserved};
+    use crate::testing::{prepared, reserved, token};
 
     const ETHER: u128 = 10_u128.pow(18);
 
@@ -429,6 +448,32 @@ mod tests {
             assert_eq!(followed.deepest_first(), afresh.deepest_first(), "round {round}");
             assert!(followed.standing().out_of_line.iter().any(|profit| *profit > 0.0));
         }
+    }
+
+    /// A wrapper's curve goes on beyond its capacity at a rate that the price of its token meets only nearly.
+    #[test]
+    fn a_curve_that_continues_earns_no_more_than_its_capacity() {
+        let before = prepared(&[((0, 1), [ETHER, 1_200_000 * ETHER]), ((0, 2), [ETHER, 1_000_000 * ETHER])]);
+        let shares = lido::State {
+            total_pooled_ether_wei: U256::from(12_000 * ETHER),
+            total_shares: U256::from(10_000 * ETHER),
+            stake_limit: lido::StakeLimit::Unlimited,
+            stopped: false,
+        };
+        let wrapping = Pool {
+            key: Address::repeat_byte(0xee).into(),
+            product: Product::LidoWsteth,
+            coins: [token(1), token(2)].into_iter().collect(),
+            state: PoolState::Lido(shares),
+        };
+        let market = before.market();
+        let with = market.next(*market.block(), Arc::clone(market.tokens()), [wrapping]).unwrap();
+        let with = crate::Prepared::new(Arc::new(with));
+        assert!(with.curve(3).unwrap().is_continued());
+        assert!(with.standing().profit.iter().all(|profit| profit.is_finite()));
+        let (ends, profit) = (with.graph().ends(3), with.standing().profit(3));
+        let within = |cap: f64| with.standing().profit_within(with.curve(3).unwrap(), ends, |_| cap);
+        assert!(profit > 0.0 && within(1e25) > 2.0 * profit, "{profit} within its capacity");
     }
 
     #[test]

@@ -217,9 +217,12 @@ fn effective_amount(problem: &Problem<'_>) -> f64 {
         let (mut value, mut spent) = (multiplier * problem.amount, 0.0);
         for arrow in pools() {
             let Some((_, direction)) = problem.direction(arrow.pair, arrow.side) else { continue };
-            if let Some(trade) = direction.best_trade(multiplier * arrow.spot, 1.0, problem.amount, 0.0) {
-                value += trade.amount_out / arrow.spot - multiplier * trade.amount_in;
-                spent += trade.amount_in;
+            let (price_in, most) = (multiplier * arrow.spot, problem.amount);
+            if let Some(trade) = direction.best_trade(price_in, 1.0, most, 0.0) {
+                let [more_in, more_out] = direction.best_beyond(price_in, 1.0, most);
+                let (taken, paid) = (trade.amount_in + more_in, trade.amount_out + more_out);
+                value += paid / arrow.spot - multiplier * taken;
+                spent += taken;
             }
         }
         least = least.min(value * Tuning::FAR_OUTWARD);

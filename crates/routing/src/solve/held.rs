@@ -1,5 +1,7 @@
 //! An upper bound on the value that a route can hold at any point, and so on the input of each of its pools.
 
+use braid_protocols::continuous::PairCurve;
+
 use super::Solver;
 use crate::problem::Problem;
 use crate::problem::potentials::Potentials;
@@ -27,15 +29,19 @@ impl Solver<'_> {
         let slack = (value_in - net * scale).max(0.0);
         let mut held = f64::INFINITY;
         let (mut ratio, mut profits) = (0.0_f64, 0.0);
-        // Lists the pools whose profit pays for their own gas, or nearly; of a basket, their profits count in full.
+        // Lists the pools whose profit pays for their own gas, or nearly, and those that may earn more than they do within
+        // their capacity; of a basket, the profits of all others count in full.
         let mut self_paying: Vec<(u32, [usize; 2], f64)> = Vec::new();
         for &pair in standing.earning() {
             let profit = standing.profit(pair as usize);
             let Some(ends) = problem.is_open(pair).then(|| self.earning_direction(problem, pair)).flatten() else {
                 continue;
             };
-            let gas = problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * problem.gas_price * scale;
-            if profit < Tuning::SELF_PAYING_GAS_SHARE * gas {
+            let curve = problem.curve(pair);
+            let gas = curve.map_or(0.0, |curve| curve.gas_units) * problem.gas_price * scale;
+            if curve.is_some_and(PairCurve::is_continued) {
+                self_paying.push((pair, ends, gas));
+            } else if profit < Tuning::SELF_PAYING_GAS_SHARE * gas {
                 ratio = ratio.max(profit / (gas - profit));
             } else if !problem.is_pair() {
                 profits += profit;

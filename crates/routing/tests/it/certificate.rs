@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::common::{block, request, token, tokens, wrapper};
 use braid_market::Market;
-use braid_primitives::{Address, U256};
-use braid_protocols::{Pool, PoolState, Product, uniswap_v2};
+use braid_primitives::{Address, U256, address};
+use braid_protocols::{Pool, PoolState, Product, lido, uniswap_v2};
 use braid_routing::{Prepared, Request, explain, solve};
 
 /// Atomic units of a whole token; here both tokens have 18 decimals.
@@ -126,4 +126,41 @@ fn nobody_is_above_the_bound_and_nobody_is_above_the_gap() {
     assert!(achieved <= bound);
     let gross = achieved + solution.route.gas_units() as f64 * GAS_PRICE_WEI as f64;
     assert!(((bound - achieved) / gross * 1e4 - certificate.gap_bps).abs() < 1e-6, "the gap is a share of the output");
+}
+
+/// A wrapper of shares takes any amount; its curve ends at four times what exists, or at a million tokens. A sale of
+/// five million pays for its gas with all of them.
+#[test]
+fn a_bound_covers_a_sale_beyond_what_a_wrapper_is_assumed_to_take() {
+    let pool = |at: u8, product, coins: [usize; 2], state| Pool {
+        key: Address::repeat_byte(at).into(),
+        product,
+        coins: coins.map(token).into_iter().collect(),
+        state,
+    };
+    let pair =
+        |reserve1| PoolState::UniswapV2(uniswap_v2::State { reserve0: WHOLE, reserve1: reserve1 * WHOLE, fee_bps: 30 });
+    let stake_limit = lido::StakeLimit::Unlimited;
+    let shares = lido::State {
+        total_pooled_ether_wei: U256::from(12_000 * WHOLE),
+        total_shares: U256::from(10_000 * WHOLE),
+        stake_limit,
+        stopped: false,
+    };
+    let wrapping = Pool {
+        key: address!("7f39C581F595B53c5cb19bD0b3f8dA6c935E2Ca0").into(),
+        ..pool(1, Product::LidoWsteth, [1, 2], PoolState::Lido(shares))
+    };
+    let pools = [
+        wrapper(),
+        pool(0xa0, Product::UniswapV2, [0, 1], pair(1_200_000)),
+        pool(0xb0, Product::UniswapV2, [0, 2], pair(1_000_000)),
+        wrapping,
+    ];
+    let prepared = Prepared::new(Arc::new(Market::new(block(), tokens(3), pools).unwrap()));
+    let request = request(token(1), U256::from(5_000_000 * WHOLE), token(2), 10_000_000_000);
+    let solution = solve(&prepared, &request).unwrap();
+    let certificate = solution.certificate.unwrap();
+    assert_eq!(solution.route.steps.len(), 1);
+    assert!(!certificate.is_exceeded, "{certificate:?}");
 }

@@ -202,6 +202,19 @@ fn a_bound_continues_a_curve_beyond_an_assumed_capacity() {
 }
 
 #[test]
+fn an_average_rate_counts_what_a_curve_pays_beyond_an_assumed_capacity() {
+    let limited = Direction::linear(1.25, 1e6).unwrap();
+    let continued = limited.clone().continued_at(1.25);
+    // Gas weighs less on more: five times the capacity has a fifth of its share.
+    let (gas, near) = (1e3, |rate: f64, exact: f64| (rate - exact).abs() < 1e-9 * exact);
+    assert!(near(limited.average_rate(1.0, 5e6, gas), 1.25 - 1e-3));
+    assert!(near(continued.average_rate(1.0, 5e6, gas), 1.25 - 2e-4));
+    assert!(near(continued.average_rate(1.0, f64::INFINITY, gas), 1.25));
+    assert!(near(continued.average_rate(1.0, 1e5, gas), limited.average_rate(1.0, 1e5, gas)));
+    assert!(limited.is_plain() && !continued.is_plain(), "a plain direction ends at its capacity");
+}
+
+#[test]
 fn a_side_that_pays_nothing_is_no_direction() {
     assert!(Direction::new(0.997, 1.0, &[]).is_none());
     assert!(Direction::new(0.997, 1.0, &[Stretch { end: 0.5, liquidity: 0.0, gas_units: 0.0 }]).is_none());
