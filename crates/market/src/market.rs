@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use braid_primitives::{Block, PoolId, PoolKey, Token, TokenId};
 use braid_protocols::Pool;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     Tokens,
@@ -37,6 +37,8 @@ struct Topology {
     by_token: Chunks<Vec<PoolId>>,
     /// Pools whose product does not stand alone.
     dependent: Vec<PoolId>,
+    /// Pools whose product keeps the worth of some token's shares: a few.
+    share_keepers: Vec<PoolId>,
     /// Computed on first use.
     most_pools_first: OnceLock<Vec<TokenId>>,
 }
@@ -124,6 +126,7 @@ impl Market {
 
     /// Returns this market without some pools. Ids of pools after a removed one move up.
     pub fn without(&self, removed: &[PoolKey]) -> Self {
+        let removed: FxHashSet<&PoolKey> = removed.iter().collect();
         let keep = |pool: &&Arc<Pool>| !removed.contains(&pool.key);
         self.of(self.pools.iter().filter(keep).map(Arc::clone).collect())
     }
@@ -227,6 +230,12 @@ impl Market {
         self.topology.dependent.iter().filter_map(|id| Some((*id, self.pool(*id)?)))
     }
 
+    /// Returns the pools whose product [keeps the worth of shares](braid_protocols::Product::keeps_shares) that a token
+    /// counts in, in the order of ids.
+    pub fn share_keepers(&self) -> impl Iterator<Item = &Pool> {
+        self.topology.share_keepers.iter().filter_map(|id| self.pool(*id))
+    }
+
     /// Returns the pools that hold a token, in the order of ids.
     pub fn pools_of(&self, token: TokenId) -> &[PoolId] {
         self.topology.by_token.get(token.index()).map_or(&[], Vec::as_slice)
@@ -261,6 +270,9 @@ impl Topology {
         self.by_key.insert(pool.key, id.0);
         if !pool.product.stands_alone() {
             self.dependent.push(id);
+        }
+        if pool.product.keeps_shares() {
+            self.share_keepers.push(id);
         }
         for coin in &pool.coins {
             while self.by_token.len() <= coin.index() {

@@ -63,13 +63,8 @@ impl PoolFilter {
         !self.excludes_product(product) && self.allows_pool(id)
     }
 
-    /// Returns whether all pools of some product are excluded.
-    pub(crate) fn excludes_products(&self) -> bool {
-        self.excluded_products != 0
-    }
-
     /// Returns whether a pool may be used, provided that its product may.
-    pub(crate) fn allows_pool(&self, id: PoolId) -> bool {
+    fn allows_pool(&self, id: PoolId) -> bool {
         let word = self.excluded_pools.get(id.index() / 64).copied().unwrap_or(0);
         word & (1 << (id.index() % 64)) == 0
     }

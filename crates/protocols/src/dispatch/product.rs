@@ -61,6 +61,11 @@ impl Product {
         self.named_pool(Address::ZERO).is_some()
     }
 
+    /// Returns whether pools of this product keep the worth of shares that some token counts in.
+    pub fn keeps_shares(self) -> bool {
+        with_record!(self, record => !record.share_tokens().is_empty())
+    }
+
     /// Returns the coin of a pool that counts balances in shares although [its swaps](Protocol::takes_share_tokens) do not
     /// take such coins.
     pub fn refused_share_token(self, coins: &[Address]) -> Option<Address> {

@@ -202,7 +202,7 @@ impl Prepared {
 
     /// Computes what can be earned on one side of a pair at the prices of all others.
     fn outlier(&self, pair: u32, side: u8) -> Option<Outlier> {
-        let (Pair { pool, coins }, direction) = (self.pairs.get(pair), self.curve(pair)?.direction(side)?);
+        let (Pair { pool, coins, .. }, direction) = (self.pairs.get(pair), self.curve(pair)?.direction(side)?);
         let [low, high] = self.graph.ends(pair).map(|node| self.standing.price(node as usize));
         let (price_in, price_out) = if side == 0 { (low, high) } else { (high, low) };
         let [coin_in, coin_out] = if side == 0 { coins } else { [coins[1], coins[0]] };

@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use braid_market::Market;
 use braid_primitives::PoolId;
+use braid_protocols::Product;
 
 use super::index32;
 
@@ -20,6 +21,7 @@ pub(crate) struct Pair {
     pub(crate) pool: PoolId,
     /// Positions among the pool's coins, the lower one first. Side 0 sells the first, side 1 the second.
     pub(crate) coins: [u8; 2],
+    pub(crate) product: Product,
 }
 
 /// Every pair of a market. Those of a pool are neighbours.
@@ -36,7 +38,11 @@ impl Pairs {
         for (pool, id) in market.pools().iter().zip(0_u32..) {
             let coins = (0_u8..).zip(&pool.coins).map(|(position, _)| position);
             for high in coins {
-                pairs.list.extend((0..high).map(|low| Pair { pool: PoolId(id), coins: [low, high] }));
+                pairs.list.extend((0..high).map(|low| Pair {
+                    pool: PoolId(id),
+                    coins: [low, high],
+                    product: pool.product,
+                }));
             }
             pairs.first.push(index32(pairs.list.len()));
         }

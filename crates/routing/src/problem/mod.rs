@@ -11,7 +11,7 @@ use braid_primitives::{PoolId, TokenId};
 use braid_protocols::continuous::{Direction, GasSpread, PairCurve};
 
 use crate::prepare::active::{ActiveTokens, is_large};
-use crate::prepare::{Arrow, Arrows, index32};
+use crate::prepare::{Arrow, Arrows, Pair, index32};
 use crate::tuning::Tuning;
 use crate::witness::Recorder;
 use crate::{MAX_ROUTE_GAS_UNITS, Prepared, Request, SolveError};
@@ -308,18 +308,18 @@ fn closed_pairs(prepared: &Prepared, request: &Request) -> Vec<bool> {
     if filter.allows_all() && joining.is_empty() {
         return Vec::new();
     }
-    let product = |pool| prepared.market().pool(pool).map(|state| state.product);
-    let by_product = filter.excludes_products();
-    let allows =
-        |pool| filter.allows_pool(pool) && (!by_product || product(pool).is_some_and(|of| filter.allows(pool, of)));
-    let is_open = |pool| allows(pool) && !joining.contains(&pool);
-    prepared.pairs().list().iter().map(|pair| !is_open(pair.pool)).collect()
+    let is_open = |pair: &Pair| filter.allows(pair.pool, pair.product) && !joining.contains(&pair.pool);
+    prepared.pairs().list().iter().map(|pair| !is_open(pair)).collect()
 }
 
 /// Returns the pools whose coins are all inputs and that keep the shares of one of them (stETH and wstETH). What such a
 /// pool pays in shares may not join the input ([`Machine::run`](crate::machine::Machine::run)).
 fn joining_pools(prepared: &Prepared, request: &Request) -> Vec<PoolId> {
-    let (market, further) = (prepared.market(), request.inputs.get(1..).unwrap_or(&[]));
+    // Looks among the pools of all inputs but the one with most: such a pool has two inputs or more.
+    let market = prepared.market();
+    let mut inputs: Vec<&[PoolId]> = request.inputs.iter().map(|(input, _)| market.pools_of(*input)).collect();
+    inputs.sort_by_key(|pools| pools.len());
+    inputs.pop();
     let is_input = |coin: &TokenId| request.inputs.iter().any(|(input, _)| input == coin);
     let joins = |id: &PoolId| {
         let rounding = market.pool(*id).filter(|pool| pool.pays_rounded_shares());
@@ -327,7 +327,7 @@ fn joining_pools(prepared: &Prepared, request: &Request) -> Vec<PoolId> {
             pool.coins.iter().all(is_input) && pool.coins.iter().any(|coin| pool.keeps_shares_of(*coin))
         })
     };
-    further.iter().flat_map(|(input, _)| market.pools_of(*input)).copied().filter(joins).collect()
+    inputs.into_iter().flatten().copied().filter(joins).collect()
 }
 
 /// One pair of a flow, with the amount that it takes, in floating point.
