@@ -124,10 +124,13 @@ async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: 
     for approval in &approvals {
         out::line(format_args!("approval     {}", approval.words))?;
     }
-    quote.check_simulation()?;
+    let is_simulated = quote.check_simulation()?;
     if !args.send {
         confirm::tell(&quote.impact(), args.accept_impact_bps)?;
         return out::line("Nothing was signed or sent: --send does it.");
+    }
+    if !is_simulated {
+        return Err(not_simulated(args));
     }
     let (impact, accepted_bps) = (quote.impact(), args.accept_impact_bps);
     tokio::task::spawn_blocking(move || confirm::impact(&impact, accepted_bps, confirm::of_terminal)).await??;
@@ -141,6 +144,16 @@ async fn swap(args: &Args, asked: &words::Asked, key: &PrivateKeySigner, chain: 
     }
     let transaction = built(args, &quote, key, api).await?;
     send::swap(chain, &quote, transaction).await
+}
+
+/// Returns the failure of a swap without a simulation. The build would have none either: approvals would be sent for nothing.
+fn not_simulated(args: &Args) -> Report {
+    let advice = match args.api.url {
+        Some(_) => "use a service with a node, or leave out --api",
+        None => "try again",
+    };
+    let text = format!("the swap cannot be simulated, so nothing was signed or sent: {advice}");
+    Failed::new(Exit::Unreachable, text).into()
 }
 
 /// Requests a quote's transaction from the service, and compares it with the one encoded here from its order.

@@ -100,21 +100,22 @@ impl Quote {
         }
     }
 
-    /// Refuses a swap that would revert even with all approvals.
-    pub(super) fn check_simulation(&self) -> Result<()> {
+    /// Returns whether the swap was simulated. Refuses one that would revert even with all approvals.
+    pub(super) fn check_simulation(&self) -> Result<bool> {
         let simulation = &self.answer["simulation"];
         if let Some(short) = self.answer["issues"]["balance"].as_array().and_then(|issues| issues.first()) {
             return Err(Failed::new(Exit::Reverted, short_of(&self.sold, short)).into());
         }
         match simulation["status"].as_str() {
             Some("success") => {
-                out::line(format_args!("simulation   {} with the approvals in place", out::good("goes through")))
+                out::line(format_args!("simulation   {} with the approvals in place", out::good("goes through")))?;
+                Ok(true)
             }
             Some("reverted") => {
                 let why = simulation["revert"]["message"].as_str().unwrap_or("no reason given");
                 Err(Failed::new(Exit::Reverted, format!("the swap would revert: {why}")).into())
             }
-            _ => out::line("simulation   unavailable"),
+            _ => out::line("simulation   unavailable").map(|()| false),
         }
     }
 }

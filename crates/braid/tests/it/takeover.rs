@@ -153,3 +153,25 @@ async fn a_publisher_that_is_killed_is_replaced_and_quotes_go_on() {
         next_block(&chain, &[&second, &follower]).await;
     }
 }
+
+/// `braid swap --send` sent the approval to the chain, and then refused the swap.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_swap_by_a_service_that_cannot_simulate_sends_no_approval() {
+    let (chain, redis) = (Devnet::start(Options::default()).await.unwrap(), Redis::start());
+    let (url, shared) = (chain.http_url(), redis.url());
+    let dirs: [TempDir; 2] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    let publisher = Service::start_with(&["--rpc-url", &url, "--redis", &shared], dirs[0].path()).await;
+    let follower = Service::start_with(&["--follow", "--redis", &shared], dirs[1].path()).await;
+    same_pools(&[&publisher, &follower]).await;
+    let before = next_block(&chain, &[&publisher, &follower]).await;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_braid"));
+    command.args(["swap", "5000", "USDC", "WETH", "--rpc-url", &url, "--api", &follower.base, "--send"]).env_clear();
+    command.env("BRAID_PRIVATE_KEY", accounts::TAKER_KEY.to_string()).env("BRAID_API_KEY", KEY);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{told}");
+    assert!(told.contains("cannot be simulated") && told.trim_end().ends_with("or leave out --api"), "{told}");
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("approval     the proxy may take 5000 USDC"), "{shown}");
+    assert_eq!(chain.rpc().block_number().await.unwrap(), before, "nothing was sent");
+}
