@@ -104,7 +104,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 dir.display()
             )));
         }
-        return print_result(execute(args, &KeyStore::open(&args.data.data_dir)?, now_s).map_err(with_help)?, now_s);
+        let done = execute(args, &KeyStore::open(dir)?, now_s).map_err(with_help)?;
+        return print_result(done, &format!("in {}", dir.display()), now_s);
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(async {
@@ -116,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let _ = std::fs::remove_dir_all(&scratch);
         done.map_err(with_help)?.ok_or_else(|| eyre!("the Redis server does not answer: nothing was changed"))
     })?;
-    print_result(done, now_s)
+    print_result(done, "on the Redis server", now_s)
 }
 
 /// Result of a command.
@@ -144,9 +145,10 @@ fn execute(args: &Args, keys: &KeyStore, now_s: u64) -> Result<Done, StoreError>
     })
 }
 
-fn print_result(done: Done, now_s: u64) -> Result<()> {
+/// Prints the result of a command on the keys at a place.
+fn print_result(done: Done, place: &str, now_s: u64) -> Result<()> {
     match done {
-        Done::Created(key, record) => show(&format!("made {} for {:?}", record.id.0, record.name), &key),
+        Done::Created(key, record) => show(&format!("made {} for {:?} {place}", record.id.0, record.name), &key),
         Done::Listed(records) => {
             let head = ["ID", "STATE", "CREATED", "ROTATED", "EXPIRES", "A MINUTE", "A SECOND", "NAME"];
             out::line(row(head))?;

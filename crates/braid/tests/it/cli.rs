@@ -180,7 +180,9 @@ fn keys_are_made_listed_and_revoked() {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    let key = keys(&["create", "bot"]);
+    let made = braid(&["keys", "--data-dir", data_dir, "create", "bot"]).output().unwrap();
+    assert!(String::from_utf8(made.stderr).unwrap().contains(&format!(" for \"bot\" in {data_dir}; keep the key")));
+    let key = String::from_utf8(made.stdout).unwrap();
     assert!(key.starts_with("braid_"));
     let listed = keys(&["list"]);
     assert!(listed.contains("bot") && !listed.contains(key.trim()));

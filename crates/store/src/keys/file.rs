@@ -1,7 +1,8 @@
 //! The key file: read whole, replaced whole, by one process at a time.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -121,7 +122,10 @@ pub(crate) fn text_of(path: &Path) -> Result<String, StoreError> {
 /// Waits for the lock on changes of the file; it is held until the returned file is dropped.
 fn lock(path: &Path) -> Result<File, StoreError> {
     let path = path.with_extension("lock");
-    let open = OpenOptions::new().create(true).truncate(false).write(true).mode(PRIVATE).open(&path);
+    let open = match files::create_new(&path, PRIVATE, &path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => OpenOptions::new().write(true).open(&path),
+        created => created,
+    };
     let locked = open.and_then(|file| file.lock().map(|()| file));
     locked.map_err(|source| StoreError::Unwritable { path, source })
 }

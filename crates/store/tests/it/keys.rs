@@ -1,5 +1,8 @@
 //! Tests of the life of an API key.
 
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
 use braid_store::{KeyState, KeyStore, KeyTerms, StoreError};
 use proptest::prelude::*;
 
@@ -31,6 +34,25 @@ fn another_process_makes_and_revokes_a_key_without_a_restart() {
     cli.revoke(&record.id.0, 2).unwrap();
     assert_eq!(server.check(key.reveal(), NOW_S).unwrap(), None);
     assert_eq!(server.list().unwrap()[0].revoked_at_s, Some(2));
+}
+
+/// A key that root made locked the service out of all keys, which runs as another user. Only root can test this.
+#[test]
+fn what_root_writes_belongs_to_the_owner_of_the_directory() {
+    const OTHER: u32 = 65_534;
+    let dir = tempfile::tempdir().unwrap();
+    let chown = |path: &Path, uid| std::os::unix::fs::chown(path, Some(uid), Some(uid));
+    if chown(dir.path(), OTHER).is_err() {
+        return;
+    }
+    let keys = KeyStore::open(dir.path()).unwrap();
+    let owners = || ["keys.json", "keys.lock"].map(|name| std::fs::metadata(dir.path().join(name)).unwrap().uid());
+    keys.create("bot", KeyTerms::default(), 1).unwrap();
+    assert_eq!(owners(), [OTHER; 2]);
+    // Where the directory is root's, for instance a volume, the owner of the file keeps it.
+    chown(dir.path(), 0).unwrap();
+    keys.create("guest", KeyTerms::default(), 1).unwrap();
+    assert_eq!(owners(), [OTHER; 2]);
 }
 
 #[test]
