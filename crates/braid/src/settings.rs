@@ -47,9 +47,11 @@ fn check(args: &CheckArgs) -> Result<()> {
     let (command, in_file) = config_file::apply(crate::Cli::command(), words.iter().cloned()).map_err(usage)?;
     let matches = command.try_get_matches_from(&words).unwrap_or_else(|error| error.exit());
     let cli = crate::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let mut warning = None;
     if let crate::Command::Serve(args) = &cli.command {
         args.check()?;
         args.check_files()?;
+        warning = args.warning_of_start()?;
     }
     // a command without the file has its options in the order of the help text
     let plain = crate::Cli::command();
@@ -61,6 +63,7 @@ fn check(args: &CheckArgs) -> Result<()> {
     for [name, value, source] in &rows {
         out::line(format!("{name:names$}  {value:values$}  {source}"))?;
     }
+    warning.iter().for_each(|warning| out::note(format_args!("warning: {warning}")));
     out::line(
         "\nThe configuration is good. Not checked: whether the ports are free, and whether nodes and Redis server answer.",
     )

@@ -4,11 +4,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use braid_quoting::{Clock as _, SystemClock};
 use braid_server::{AuditConfig, Config, ConnectionLimits, LimitsConfig};
+use braid_store::KeyStore;
 use eyre::Result;
 use ipnet::IpNet;
 
 use crate::config_file::ConfigFile;
+use crate::data::cannot_store;
 use crate::descriptors;
 use crate::exit::usage;
 use crate::logging::LogArgs;
@@ -142,8 +145,29 @@ impl Args {
     }
 
     /// Returns the API keys of options and file.
-    pub(super) fn keys(&self) -> Result<Vec<String>> {
+    fn keys(&self) -> Result<Vec<String>> {
         secrets::with(&self.api_keys, self.api_key_file.as_ref())
+    }
+
+    /// Opens the keys of the data directory, and adds those of options and file.
+    pub(super) fn key_store(&self) -> Result<KeyStore> {
+        let kept = KeyStore::open(&self.source.data.data_dir).map_err(cannot_store)?;
+        let given = self.keys()?;
+        let given = given.iter().zip(1..);
+        Ok(given.fold(kept, |keys, (key, number)| keys.with_fixed(&format!("given at the start, {number}"), key)))
+    }
+
+    /// Returns a warning if nobody can quote: no key gives access, and callers without one may not quote.
+    pub(super) fn warning(&self, keys: &KeyStore) -> Result<Option<&'static str>> {
+        let can_quote = self.anonymous_quotes || keys.has_active(SystemClock.now_s()).map_err(cannot_store)?;
+        Ok((!can_quote).then_some(
+            "there is no API key, and --anonymous-quotes is off, so every quote is refused: make a key with `braid keys create NAME`",
+        ))
+    }
+
+    /// Returns the warning of a start, as far as this machine shows it: services that share a Redis server share its keys.
+    pub(crate) fn warning_of_start(&self) -> Result<Option<&'static str>> {
+        if self.source.redis.is_some() { Ok(None) } else { self.warning(&self.key_store()?) }
     }
 
     /// Returns how many connections there may be: as asked, and no more than the system has descriptors for.

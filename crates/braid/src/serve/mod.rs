@@ -94,6 +94,9 @@ async fn start(args: &Args, connections: ConnectionLimits) -> Result<Started> {
         keys.refresh(&args.source.data.data_dir).await.map_err(cannot_store)?;
     }
     let (keys, quotes) = stores(args)?;
+    if let Some(warning) = args.warning(&keys)? {
+        tracing::warn!("{warning}");
+    }
     let source = Source::prepare(&args.source, pools)?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
     let metrics = match args.metrics_listen {
@@ -158,13 +161,7 @@ async fn finish(quotes: StoredQuotes, running: Running) {
 fn stores(args: &Args) -> Result<(KeyStore, QuoteStore)> {
     let dir = &args.source.data.data_dir;
     braid_store::prepare_dir(dir).map_err(cannot_store)?;
-    let keys = KeyStore::open(dir).map_err(cannot_store)?;
-    let keys = args
-        .keys()?
-        .iter()
-        .enumerate()
-        .fold(keys, |keys, (index, key)| keys.with_fixed(&format!("given at the start, {}", index + 1), key));
-    Ok((keys, QuoteStore::open(dir).map_err(cannot_store)?))
+    Ok((args.key_store()?, QuoteStore::open(dir).map_err(cannot_store)?))
 }
 
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Report {

@@ -136,6 +136,15 @@ impl KeyStore {
         Ok(self.current()?.as_ref().clone())
     }
 
+    /// Returns whether any key gives access at a time, in unix seconds.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn has_active(&self, now_s: u64) -> Result<bool, StoreError> {
+        let current = self.current()?;
+        Ok(self.fixed.iter().chain(current.iter()).any(|record| record.state(now_s) == KeyState::Active))
+    }
+
     /// Returns whether the key file, if there is one, can be read.
     pub fn is_healthy(&self) -> bool {
         self.current().is_ok()

@@ -316,6 +316,26 @@ fn a_configuration_is_checked_without_starting_and_shows_no_secret() {
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no option rate-limt"));
 }
 
+/// Such a service started in silence.
+#[test]
+fn a_service_that_refuses_every_quote_warns_at_its_start_and_when_it_is_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = ["--data-dir", dir.path().to_str().unwrap()];
+    let warns = |options: &[&str]| {
+        let warned = [&["config", "check"][..], &["serve", "--listen=127.0.0.1:0"]].map(|command| {
+            let args = [command, &["--rpc-url=http://127.0.0.1:1"], &data, options].concat();
+            let said = String::from_utf8(braid(&args).output().unwrap().stderr).unwrap();
+            said.contains("every quote is refused: make a key with `braid keys create NAME`")
+        });
+        assert_eq!(warned[0], warned[1], "{options:?}");
+        warned[0]
+    };
+    assert!(warns(&[]));
+    assert!(!warns(&["--anonymous-quotes"]) && !warns(&["--api-key", "of-the-test"]));
+    assert!(braid(&[&["keys", "create", "bot"][..], &data].concat()).output().unwrap().status.success());
+    assert!(!warns(&[]));
+}
+
 /// `config check` called a configuration good whose start failed at once. It must find what the start finds, in its words.
 #[test]
 fn a_check_opens_what_a_start_opens_and_leaves_nothing() {
