@@ -9,6 +9,8 @@ use braid_primitives::Block;
 use braid_quoting::{Clock as _, SystemClock};
 use eyre::{Result, eyre};
 
+use crate::chain::host_of;
+use crate::nodes::NodeUrls;
 use crate::out;
 
 /// Age of the newest block in seconds from which the node lags or this machine's clock is ahead.
@@ -22,9 +24,8 @@ const MAX_AHEAD_S: u64 = 15;
 
 Exits with 1 if a problem must be fixed before `braid serve` works.")]
 pub(crate) struct Args {
-    /// The node that the service is to follow
-    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
-    rpc_url: String,
+    #[command(flatten)]
+    nodes: NodeUrls,
     /// The service's data directory
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -43,10 +44,24 @@ enum Verdict {
 #[derive(Debug)]
 struct Finding(&'static str, Verdict, String);
 
+impl Finding {
+    /// Names the node that a finding is about, if there are several.
+    fn about(self, node: &str) -> Self {
+        Self(self.0, self.1, format!("{node}: {}", self.2))
+    }
+}
+
 /// `braid doctor`.
 pub(crate) fn run(args: &Args) -> Result<()> {
+    let urls = args.nodes.urls()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let mut findings = runtime.block_on(of_node(&args.rpc_url));
+    let mut findings = Vec::new();
+    for url in &urls {
+        let of_one = runtime.block_on(of_node(url));
+        findings.extend(
+            of_one.into_iter().map(|finding| if urls.len() > 1 { finding.about(&host_of(url)) } else { finding }),
+        );
+    }
     findings.extend(args.data.as_deref().map(of_data));
     for Finding(what, verdict, text) in &findings {
         let mark = match verdict {

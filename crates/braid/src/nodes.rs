@@ -5,13 +5,27 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use braid_ethereum::{Endpoint, Node, NodeConfig, NodeError};
-use eyre::Result;
+use eyre::{Report, Result};
 
-use crate::exit::{Exit, Failed};
+use crate::exit::usage;
 use crate::secrets;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct NodeArgs {
+    #[command(flatten)]
+    urls: NodeUrls,
+    /// How often several nodes are compared with each other, in seconds
+    #[arg(help_heading = "Nodes", long, env = "BRAID_NODE_CHECK_S", value_name = "SECONDS", default_value_t = 6,
+          value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    node_check_s: u64,
+    /// Blocks that a node may be behind the others before it is asked last
+    #[arg(help_heading = "Nodes", long, env = "BRAID_NODE_LAG_BLOCKS", value_name = "N", default_value_t = 3)]
+    node_lag_blocks: u64,
+}
+
+/// The nodes that a service follows.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct NodeUrls {
     /// An Ethereum node: http://, https://, ws://, wss:// or the path of an ipc socket. Its chain id must be 1. Given
     /// several times, the best of them is asked first and the others when it fails, lags, disagrees or is slow
     #[arg(
@@ -26,24 +40,47 @@ pub(crate) struct NodeArgs {
     /// A file with more node URLs, one per line
     #[arg(help_heading = "Nodes", long, env = "BRAID_RPC_URL_FILE", value_name = "FILE")]
     rpc_url_file: Option<PathBuf>,
-    /// How often several nodes are compared with each other, in seconds
-    #[arg(help_heading = "Nodes", long, env = "BRAID_NODE_CHECK_S", value_name = "SECONDS", default_value_t = 6,
-          value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    node_check_s: u64,
-    /// Blocks that a node may be behind the others before it is asked last
-    #[arg(help_heading = "Nodes", long, env = "BRAID_NODE_LAG_BLOCKS", value_name = "N", default_value_t = 3)]
-    node_lag_blocks: u64,
+}
+
+impl NodeUrls {
+    /// Returns the URLs of all nodes; there is at least one.
+    pub(crate) fn urls(&self) -> Result<Vec<String>> {
+        let urls = secrets::with(&self.rpc_urls, self.rpc_url_file.as_ref())?;
+        if urls.is_empty() { Err(no_node()) } else { Ok(urls) }
+    }
+}
+
+/// The node of a command that ends when it is done. It takes the variables of `braid serve`, which may name several.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct OneNode {
+    /// A node: http://, https://, ws://, wss:// or the path of an ipc socket. Of several with commas, the first is used
+    #[arg(long = "rpc-url", env = "BRAID_RPC_URL", value_name = "URL", value_delimiter = ',', hide_env_values = true)]
+    rpc_urls: Vec<String>,
+    /// A file with node URLs, one per line; the first is used if no other is named
+    #[arg(long, env = "BRAID_RPC_URL_FILE", value_name = "FILE")]
+    rpc_url_file: Option<PathBuf>,
+}
+
+impl OneNode {
+    /// Returns the URL of the node to use, if one is named.
+    pub(crate) fn named(&self) -> Result<Option<String>> {
+        Ok(secrets::with(&self.rpc_urls, self.rpc_url_file.as_ref())?.into_iter().next())
+    }
+
+    /// Returns the URL of the node to use.
+    pub(crate) fn url(&self) -> Result<String> {
+        self.named()?.ok_or_else(no_node)
+    }
+}
+
+fn no_node() -> Report {
+    usage("no node is named: give --rpc-url URL or --rpc-url-file FILE, or set BRAID_RPC_URL")
 }
 
 impl NodeArgs {
     /// Returns the URLs of all nodes.
     pub(crate) fn urls(&self) -> Result<Vec<String>> {
-        let urls = secrets::with(&self.rpc_urls, self.rpc_url_file.as_ref())?;
-        if urls.is_empty() {
-            let text = "no node is named: give --rpc-url URL or --rpc-url-file FILE, or set BRAID_RPC_URL";
-            return Err(Failed::new(Exit::Usage, text).into());
-        }
-        Ok(urls)
+        self.urls.urls()
     }
 
     /// Checks the nodes' addresses, and that a socket can be opened if there are only sockets; one is enough.

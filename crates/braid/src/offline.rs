@@ -9,6 +9,7 @@ use eyre::Result;
 
 use crate::data::market_file;
 use crate::exit::usage;
+use crate::nodes::OneNode;
 use crate::out;
 use crate::source::follow_once;
 
@@ -30,11 +31,10 @@ pub(crate) struct ShowArgs {
   braid market save --rpc-url http://127.0.0.1:8545 now.market
   braid market save --data /var/lib/braid last.market    (the market of a stopped server, without a node; for `--snapshot`)")]
 pub(crate) struct SaveArgs {
-    /// The node to read from
-    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
-    rpc_url: Option<String>,
+    #[command(flatten)]
+    node: OneNode,
     /// The data directory to read from, whose server is stopped; then no node is asked
-    #[arg(long, value_name = "DIR", required_unless_present = "rpc_url")]
+    #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The file to write
     #[arg(value_name = "FILE")]
@@ -43,13 +43,12 @@ pub(crate) struct SaveArgs {
 
 /// `braid market save`.
 pub(crate) fn save(args: &SaveArgs) -> Result<()> {
-    let market = match (&args.data, &args.rpc_url) {
-        (Some(dir), _) => return save_snapshot(dir, &args.file),
-        (None, Some(url)) => follow_once(url)?,
-        (None, None) => return Err(usage("name a market: --rpc-url URL or --data DIR")),
-    };
+    if let Some(dir) = &args.data {
+        return save_snapshot(dir, &args.file);
+    }
+    let url = args.node.named()?.ok_or_else(|| usage("name a market: --rpc-url URL or --data DIR"))?;
     // canonical form: the same pools in the same states give the same bytes
-    let market = market.canonical();
+    let market = follow_once(&url)?.canonical();
     market.save(&args.file)?;
     let (pools, block) = (market.pools().len(), market.block().number);
     out::line(format_args!("{pools} pools at block {block} are in {}", args.file.display()))

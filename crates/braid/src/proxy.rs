@@ -11,6 +11,7 @@ use clap::Subcommand;
 use eyre::{Report, Result, eyre};
 
 use crate::chain::{Chain, ProxyCode};
+use crate::nodes::OneNode;
 use crate::{key, out};
 
 #[derive(Debug, clap::Args)]
@@ -25,16 +26,15 @@ enum Command {
     /// Print the proxy's address, which is the same on every chain
     Address,
     /// Compare the code at the proxy's address with the proxy's own
-    Verify(NodeArgs),
+    Verify(ChainArgs),
     /// Deploy the proxy through the canonical CREATE2 deployer, unless it is there already
     Deploy(DeployArgs),
 }
 
 #[derive(Debug, clap::Args)]
-struct NodeArgs {
-    /// A node of the chain: http://, https://, ws://, wss:// or the path of an ipc socket
-    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
-    rpc_url: String,
+struct ChainArgs {
+    #[command(flatten)]
+    node: OneNode,
     /// The chain that is meant; a node of another one is refused
     #[arg(long, value_name = "ID", default_value_t = 1)]
     chain_id: u64,
@@ -43,7 +43,7 @@ struct NodeArgs {
 #[derive(Debug, clap::Args)]
 struct DeployArgs {
     #[command(flatten)]
-    node: NodeArgs,
+    chain: ChainArgs,
     /// A file with the private key that pays for the deployment, as 64 hexadecimal digits. Without it, the key is read
     /// from the environment variable BRAID_PRIVATE_KEY
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
@@ -64,7 +64,7 @@ Whoever deploys it: the proxy has no owner, and its code and address are the sam
 pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.command {
         Command::Address => out::line(proxy::address()),
-        Command::Verify(node) => wait(verify(node)),
+        Command::Verify(args) => wait(verify(args)),
         Command::Deploy(args) => wait(deploy(args)),
     }
 }
@@ -77,8 +77,8 @@ fn wait(work: impl Future<Output = Result<()>>) -> Result<()> {
         .block_on(work)
 }
 
-async fn verify(args: &NodeArgs) -> Result<()> {
-    let chain = Chain::connect(&args.rpc_url, args.chain_id, None).await?;
+async fn verify(args: &ChainArgs) -> Result<()> {
+    let chain = Chain::connect(&args.node.url()?, args.chain_id, None).await?;
     match chain.proxy().await? {
         ProxyCode::Proxy => say_deployed(&chain, "is deployed"),
         ProxyCode::None => {
@@ -92,7 +92,7 @@ async fn verify(args: &NodeArgs) -> Result<()> {
 async fn deploy(args: &DeployArgs) -> Result<()> {
     let payer = Payer::of(args)?;
     out::go_on_without_reader();
-    let chain = Chain::connect(&args.node.rpc_url, args.node.chain_id, payer.key()).await?;
+    let chain = Chain::connect(&args.chain.node.url()?, args.chain.chain_id, payer.key()).await?;
     match chain.proxy().await? {
         ProxyCode::Proxy => return say_deployed(&chain, "was deployed before; nothing was sent"),
         ProxyCode::None => {}

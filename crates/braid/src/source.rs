@@ -10,15 +10,14 @@ use eyre::Result;
 use crate::data::market_file;
 use crate::exit::usage;
 use crate::first_head::first_head;
+use crate::nodes::OneNode;
 use crate::similar::{question, similar};
 use crate::{address, out};
 
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = true)]
 pub(crate) struct Source {
-    /// Read the market from this node
-    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
-    rpc_url: Option<String>,
+    #[command(flatten)]
+    node: OneNode,
     /// Read the market from this file, offline; then no node is asked, also where BRAID_RPC_URL names one
     #[arg(long, value_name = "FILE")]
     market: Option<PathBuf>,
@@ -27,11 +26,10 @@ pub(crate) struct Source {
 impl Source {
     /// Returns the market.
     pub(crate) fn market(&self) -> Result<Market> {
-        match (&self.market, &self.rpc_url) {
-            (Some(file), _) => market_file(file),
-            (None, Some(url)) => follow_once(url),
-            (None, None) => Err(usage("name a market: --rpc-url URL or --market FILE")),
+        if let Some(file) = &self.market {
+            return market_file(file);
         }
+        follow_once(&self.node.named()?.ok_or_else(|| usage("name a market: --rpc-url URL or --market FILE"))?)
     }
 }
 

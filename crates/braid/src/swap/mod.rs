@@ -23,6 +23,7 @@ use crate::chain::{self, Chain, ProxyCode};
 use crate::exit::{Exit, Failed};
 use crate::key::KeyArgs;
 use crate::local::Local;
+use crate::nodes::OneNode;
 use crate::out;
 use crate::quote::words;
 use crate::tokens::Sides;
@@ -43,9 +44,8 @@ pub(crate) struct Args {
     /// Or TOKEN AMOUNT TOKEN: what pays, and how much of what to buy
     #[arg(value_name = "AMOUNT TOKEN", required = true, allow_negative_numbers = true)]
     words: Vec<String>,
-    /// The node that transactions are sent to
-    #[arg(long, env = "BRAID_RPC_URL", value_name = "URL", hide_env_values = true)]
-    rpc_url: String,
+    #[command(flatten)]
+    node: OneNode,
     /// Sign and send. Without it nothing is
     #[arg(long)]
     send: bool,
@@ -77,15 +77,15 @@ pub(crate) struct Args {
 /// `braid swap`.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let asked = words::parse(&args.words)?;
-    let key = args.key.read()?;
+    let (url, key) = (args.node.url()?, args.key.read()?);
     out::go_on_without_reader();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let work = async {
-        let chain = Chain::connect(&args.rpc_url, 1, Some(key.clone())).await?;
+        let chain = Chain::connect(&url, 1, Some(key.clone())).await?;
         if let Some(api) = Api::of(&args.api)? {
             return swap(args, &asked, &key, &chain, &api).await;
         }
-        let local = Local::start(&args.rpc_url).await?;
+        let local = Local::start(&url).await?;
         swap(args, &asked, &key, &chain, &local.api).await
     };
     let done = runtime.block_on(async {

@@ -87,6 +87,28 @@ fn a_node_that_refuses_everything_is_told_and_an_interrupted_swap_leaves_no_file
     }
 }
 
+/// A list of nodes, as `braid serve` takes it, was read as one URL with an invalid port.
+#[test]
+fn a_command_with_one_node_uses_the_first_of_several() {
+    let dir = tempfile::tempdir().unwrap();
+    let (node, file) = (FakeNode::start("0xa"), dir.path().join("nodes"));
+    let urls = format!("{},http://127.0.0.1:1/secret", node.url());
+    std::fs::write(&file, urls.replace(',', "\n")).unwrap();
+    for words in [&["swap", "1", "ETH", "USDC"][..], &["proxy", "verify"], &["market", "save", "a.market"]] {
+        for (variable, value) in [("BRAID_RPC_URL", urls.as_str()), ("BRAID_RPC_URL_FILE", file.to_str().unwrap())] {
+            let mut command = braid(words);
+            command.env(variable, value).env("BRAID_PRIVATE_KEY", "01".repeat(32)).current_dir(dir.path());
+            let said = fails(&command.output().unwrap());
+            assert!(said.contains("chain 10"), "{words:?}: {said}");
+        }
+    }
+    let output = braid(&["doctor"]).env("BRAID_RPC_URL", &urls).current_dir(dir.path()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].starts_with(&format!("bad   node     {}: ", node.url())), "{text}");
+    assert!(lines[1].starts_with("bad   node     http://127.0.0.1:1: ") && !text.contains("secret"), "{text}");
+}
+
 #[test]
 fn a_node_of_another_chain_is_refused() {
     let dir = tempfile::tempdir().unwrap();
