@@ -13,10 +13,7 @@ pub(crate) fn parse(text: &str) -> Result<Address, String> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let digits = digits.filter(|digits| text.len() == LENGTH && digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let (Some(digits), Ok(address)) = (digits, text.to_ascii_lowercase().parse::<Address>()) else {
-        return Err(format!(
-            "{text:?} is no address: write 0x and 40 hexadecimal digits, and this is {}",
-            length(text)
-        ));
+        return Err(format!("{text:?} is no address: write 0x and 40 hexadecimal digits{}", length(text)));
     };
     let has = |is: fn(&u8) -> bool| digits.as_bytes().iter().any(is);
     let is_mixed = has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
@@ -31,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<Address, String> {
 /// Says how many digits there are, if that is what is wrong.
 fn length(text: &str) -> String {
     let digits = text.strip_prefix("0x").filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    digits.map_or_else(String::new, |digits| format!("; there are {} digits", digits.len()))
+    digits.map_or_else(String::new, |digits| format!("; it has {}", digits.len()))
 }
 
 /// Returns whether a text is meant as an address, and not as a symbol.
@@ -53,7 +50,8 @@ mod tests {
         let told = |text: &str| parse(text).unwrap_err();
         assert!(told("0xa0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48").contains("the checksum of 0xa0b8"));
         assert!(told("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB49").contains("small letters"));
-        assert!(told(&usdc[..41]).contains("there are 39 digits"));
+        assert!(told(&usdc[..41]).ends_with(": write 0x and 40 hexadecimal digits; it has 39"));
+        assert_eq!(told("bob"), "\"bob\" is no address: write 0x and 40 hexadecimal digits");
         for text in ["", "0x", "vitalik.eth", "0xzz", "A0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "0xé"] {
             assert!(told(text).contains("is no address"), "{text}");
         }

@@ -168,7 +168,7 @@ fn what_cannot_be_asked_is_told_in_one_sentence() {
         (&["quote", "1", "ETH", "USDC=50", "DAI=50"], "write a share after a colon: USDC:50"),
         (&["quote", "--sell", "ETH", "--buy", "USDC"], "`--sell USDC:1000 --buy WETH`"),
         (&["quote", "1", "ETH", &mistyped], "the checksum of"),
-        (&["quote", "1", "ETH", &lower[..41]], "there are 39 digits"),
+        (&["quote", "1", "ETH", &lower[..41]], "40 hexadecimal digits; it has 39"),
         (&["prices", &unknown], "no pool in it holds that token"),
         (&["pools", &pool], "is a pool of DAI USDC, not a token"),
         (&["pools", "MOON"], "no token"),
