@@ -94,16 +94,45 @@ impl Api {
 /// Returns the error for a problem, with every wrong field.
 fn refused(host: &str, problem: &Value) -> Report {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let exit = match problem["code"].as_str().unwrap_or_default() {
+    let code = problem["code"].as_str().unwrap_or_default();
+    let exit = match code {
         "NO_ROUTE_FOUND" | "INSUFFICIENT_LIQUIDITY" | "AMOUNT_TOO_SMALL" => Exit::NoRoute,
         "NOT_READY" | "OVERLOADED" | "DEADLINE_EXCEEDED" => Exit::Unreachable,
-        "VALIDATION_FAILED" | "TOKEN_NOT_FOUND" | "PARTNER_FEE_EXCEEDS_CAP" => Exit::Usage,
+        "VALIDATION_FAILED" | "TOKEN_NOT_FOUND" | "PARTNER_FEE_EXCEEDS_CAP" | "API_KEY_MISSING" | "API_KEY_INVALID" => {
+            Exit::Usage
+        }
         "QUOTE_STALE" | "QUOTE_EXPIRED" | "MARKET_STALE" => Exit::Stale,
         _ => Exit::Failure,
     };
     let fields = problem["errors"].as_array().into_iter().flatten();
     let fields: Vec<String> =
         fields.map(|error| format!("{}: {}", text(&error["pointer"]), text(&error["detail"]))).collect();
-    let detail = if fields.is_empty() { text(&problem["detail"]) } else { fields.join("; ") };
-    Failed::new(exit, format!("{host} refused ({}): {detail}", text(&problem["code"]))).into()
+    let detail = match code {
+        // the service tells of headers, which nobody writes here
+        "API_KEY_MISSING" => "set BRAID_API_KEY to an API key of the service, or give --api-key-file FILE".into(),
+        "API_KEY_INVALID" => "the key of BRAID_API_KEY or --api-key-file is unknown there, expired or revoked".into(),
+        _ if fields.is_empty() => text(&problem["detail"]),
+        _ => fields.join("; "),
+    };
+    Failed::new(exit, format!("{host} refused ({}): {detail}", code)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// The advice was to send a header, which the command line cannot do.
+    #[test]
+    fn a_missing_key_is_told_with_the_ways_to_give_one() {
+        let told = |code: &str| refused("http://a", &json!({"code": code, "detail": "send the header X-API-Key"}));
+        for (code, words) in
+            [("API_KEY_MISSING", "set BRAID_API_KEY"), ("API_KEY_INVALID", "of BRAID_API_KEY or --api")]
+        {
+            let error = told(code);
+            assert_eq!(crate::exit::code(&error), std::process::ExitCode::from(2), "{code}");
+            assert!(error.to_string().contains(words) && !error.to_string().contains("header"), "{error}");
+        }
+        assert!(told("INTERNAL").to_string().ends_with("refused (INTERNAL): send the header X-API-Key"));
+    }
 }

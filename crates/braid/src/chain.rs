@@ -1,5 +1,6 @@
 //! A client of a node, for sending transactions.
 
+use std::error::Error as _;
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +10,7 @@ use alloy::network::EthereumWallet;
 use alloy::providers::{DynProvider, Provider as _, ProviderBuilder};
 use alloy::rpc::types::{TransactionReceipt, TransactionRequest};
 use alloy::signers::local::PrivateKeySigner;
-use alloy::transports::{RpcError, TransportError};
+use alloy::transports::{RpcError, TransportError, TransportErrorKind};
 use braid_execution::proxy;
 use braid_primitives::{Address, B256};
 use eyre::{Result, eyre};
@@ -48,28 +49,28 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Connects to a node, which must serve the chain `chain_id`. Signs transactions with the key, if given.
-    pub(crate) async fn connect(url: &str, chain_id: u64, key: Option<PrivateKeySigner>) -> Result<Self> {
+    /// Connects to a node. Signs transactions with the key, if given.
+    pub(crate) async fn connect(url: &str, key: Option<PrivateKeySigner>) -> Result<Self> {
         braid_ethereum::Endpoint::parse(url)?;
         let host = host_of(url);
-        let connected = match key {
+        let provider = match key {
             Some(key) => {
                 let builder = ProviderBuilder::new().wallet(EthereumWallet::from(key));
                 answer(&host, builder.connect(url)).await?.erased()
             }
             None => answer(&host, ProviderBuilder::new().connect(url)).await?.erased(),
         };
-        let mut chain = Self { provider: connected, id: chain_id, host };
-        let got = chain.ask(async { chain.provider.get_chain_id().await }).await?;
-        if got != chain_id {
-            return Err(eyre!(
-                "the node at {} is on chain {got}, not {}: name a node of that chain, or say --chain-id {got} if this one is meant",
-                chain.host,
-                chain_id
-            ));
+        let id = answer(&host, async { provider.get_chain_id().await }).await?;
+        Ok(Self { provider, id, host })
+    }
+
+    /// Refuses another chain than the expected one. `advice` says what else the caller can do.
+    pub(crate) fn expect(self, chain_id: u64, advice: impl FnOnce(u64) -> String) -> Result<Self> {
+        if self.id == chain_id {
+            return Ok(self);
         }
-        chain.id = got;
-        Ok(chain)
+        let (host, got, advice) = (&self.host, self.id, advice(self.id));
+        Err(eyre!("the node at {host} is on chain {got}, not {chain_id}: name a node of that chain{advice}"))
     }
 
     pub(crate) async fn ask<T>(&self, question: impl Future<Output = Result<T, TransportError>>) -> Result<T> {
@@ -119,10 +120,19 @@ async fn answer<T>(host: &impl fmt::Display, question: impl Future<Output = Resu
     })?;
     answered.map_err(|error| match error {
         RpcError::ErrorResp(refusal) => eyre!("the node at {host} refused: {}", refusal.message),
-        // the library's message may contain the whole URL, with a key in it
-        RpcError::Transport(_) => Failed::new(Exit::Unreachable, format!("cannot reach the node at {host}")).into(),
+        RpcError::Transport(kind) => {
+            Failed::new(Exit::Unreachable, format!("cannot reach the node at {host}{}", reason(&kind))).into()
+        }
         _ => eyre!("the node at {host} gave an answer that cannot be decoded"),
     })
+}
+
+/// Returns the operating system's reason of a failure, after a colon. Texts of libraries may contain the whole URL, with a
+/// key in it.
+fn reason(error: &TransportErrorKind) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    let of_system = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).last();
+    of_system.map(|error| format!(": {error}")).unwrap_or_default()
 }
 
 /// Returns scheme, host and port of a URL; the path of a socket.

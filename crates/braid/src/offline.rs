@@ -19,7 +19,7 @@ use crate::source::follow_once;
   braid market show --data /var/lib/braid    (the market of a stopped server, with its pools in quarantine)")]
 pub(crate) struct ShowArgs {
     /// Market file
-    #[arg(value_name = "FILE", required_unless_present = "data", conflicts_with = "data")]
+    #[arg(value_name = "FILE", conflicts_with = "data")]
     file: Option<PathBuf>,
     /// The data directory to look at, whose server is stopped
     #[arg(long, value_name = "DIR")]

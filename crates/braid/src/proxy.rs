@@ -40,6 +40,14 @@ struct ChainArgs {
     chain_id: u64,
 }
 
+impl ChainArgs {
+    /// Connects to the node, which must be of the chain.
+    async fn connect(&self, key: Option<PrivateKeySigner>) -> Result<Chain> {
+        let chain = Chain::connect(&self.node.url()?, key).await?;
+        chain.expect(self.chain_id, |got| format!(", or say --chain-id {got} if this one is meant"))
+    }
+}
+
 #[derive(Debug, clap::Args)]
 struct DeployArgs {
     #[command(flatten)]
@@ -78,7 +86,7 @@ fn wait(work: impl Future<Output = Result<()>>) -> Result<()> {
 }
 
 async fn verify(args: &ChainArgs) -> Result<()> {
-    let chain = Chain::connect(&args.node.url()?, args.chain_id, None).await?;
+    let chain = args.connect(None).await?;
     match chain.proxy().await? {
         ProxyCode::Proxy => say_deployed(&chain, "is deployed"),
         ProxyCode::None => {
@@ -92,7 +100,7 @@ async fn verify(args: &ChainArgs) -> Result<()> {
 async fn deploy(args: &DeployArgs) -> Result<()> {
     let payer = Payer::of(args)?;
     out::go_on_without_reader();
-    let chain = Chain::connect(&args.chain.node.url()?, args.chain.chain_id, payer.key()).await?;
+    let chain = args.chain.connect(payer.key()).await?;
     match chain.proxy().await? {
         ProxyCode::Proxy => return say_deployed(&chain, "was deployed before; nothing was sent"),
         ProxyCode::None => {}

@@ -59,6 +59,9 @@ fn incomplete(words: &[String], inputs: &[(String, String)]) -> String {
         [first, ..] if first.starts_with(|c: char| c.is_ascii_digit() || c == '$') => {
             format!("{first:?} is no amount: write amount and token apart, without a sign: {forms}")
         }
+        [_, _, _, _, ..] if words.iter().any(|word| is_number(word)) => {
+            format!("an exact output has one input and one output: {forms}")
+        }
         _ => format!("say how much to sell, or how much to buy: {forms}"),
     }
 }

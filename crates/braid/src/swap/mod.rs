@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     out::go_on_without_reader();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let work = async {
-        let chain = Chain::connect(&url, 1, Some(key.clone())).await?;
+        let chain = Chain::connect(&url, Some(key.clone())).await?.expect(1, |_| String::new())?;
         if let Some(api) = Api::of(&args.api)? {
             return swap(args, &asked, &key, &chain, &api).await;
         }

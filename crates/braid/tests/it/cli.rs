@@ -102,6 +102,10 @@ fn a_command_with_one_node_uses_the_first_of_several() {
             assert!(said.contains("chain 10"), "{words:?}: {said}");
         }
     }
+    // The advice was an option that `braid swap` does not have.
+    let mut swap = braid(&["swap", "1", "ETH", "USDC", "--rpc-url", &urls]);
+    let said = fails(&swap.env("BRAID_PRIVATE_KEY", "01".repeat(32)).output().unwrap());
+    assert!(said.ends_with("is on chain 10, not 1: name a node of that chain"), "{said}");
     let output = braid(&["doctor"]).env("BRAID_RPC_URL", &urls).current_dir(dir.path()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = text.lines().collect();
@@ -368,6 +372,19 @@ fn a_file_that_is_no_market_file_is_told_what_writes_one() {
     std::fs::write(&file, r#"{"tokens": [], "pools": []}"#).unwrap();
     let said = fails(&braid(&["market", "show", file.to_str().unwrap()]).output().unwrap());
     assert!(said.contains("recorded.json: not a market file; `braid market save FILE` writes one"), "{said}");
+}
+
+/// Only one of the two ways to name a market was told.
+#[test]
+fn a_market_that_is_not_named_is_told_with_every_way_to_name_one() {
+    for (words, ways) in [
+        (&["market", "save", "a.market"][..], "--rpc-url URL or --data DIR"),
+        (&["market", "show"], "FILE or --data DIR"),
+        (&["prices", "ETH"], "--rpc-url URL or --market FILE"),
+    ] {
+        let said = fails_with(2, &braid(words).output().unwrap());
+        assert_eq!(said, format!("name a market: {ways}"));
+    }
 }
 
 #[test]

@@ -151,6 +151,7 @@ fn what_cannot_be_asked_is_told_in_one_sentence() {
     let pool = Address::with_last_byte(3).to_string();
     for (args, words) in [
         (&["quote", "ETH", "USDC"][..], "`ETH 3000 USDC` buys"),
+        (&["quote", "ETH", "3000", "USDC", "5", "DAI"], "an exact output has one input and one output"),
         (&["quote", "1.5"], "name the token that 1.5 is of"),
         (&["quote", "1.5", "ETH"], "name what to get after 1.5 ETH"),
         (&["quote", "1.5ETH", "USDC"], "write amount and token apart"),

@@ -124,7 +124,10 @@ fn what_is_no_key_is_told_and_not_repeated() {
     let words = refused_with(2, braid(&[&["deploy"], &url[..]].concat()));
     assert!(words.contains("--private-key-file") && words.contains("--from"), "{words}");
     let words = refused_with(4, braid(&["verify", "--rpc-url", "http://127.0.0.1:1/secret-token"]));
-    assert!(words.contains("cannot reach the node at http://127.0.0.1:1") && !words.contains("secret"), "{words}");
+    assert!(
+        words.contains("cannot reach the node at http://127.0.0.1:1: Connection refused") && !words.contains("secret"),
+        "{words}"
+    );
 }
 
 #[test]
