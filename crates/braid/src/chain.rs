@@ -1,6 +1,5 @@
 //! A client of a node, for sending transactions.
 
-use std::error::Error as _;
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,8 +129,11 @@ async fn answer<T>(host: &impl fmt::Display, question: impl Future<Output = Resu
 /// Returns the operating system's reason of a failure, after a colon. Texts of libraries may contain the whole URL, with a
 /// key in it.
 fn reason(error: &TransportErrorKind) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    let of_system = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).last();
+    let (mut cause, mut of_system): (&dyn std::error::Error, _) = (error, None);
+    while let Some(inner) = cause.source() {
+        of_system = inner.downcast_ref::<std::io::Error>().or(of_system);
+        cause = inner;
+    }
     of_system.map(|error| format!(": {error}")).unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_ethereum::{FollowerHandle, Head, SyncStatus};
+use braid_ethereum::{FollowerConfig, FollowerHandle, Head, SyncStatus};
 use eyre::{Result, eyre};
 use indicatif::ProgressBar;
 use tokio::time::Instant;
@@ -54,9 +54,34 @@ pub(crate) async fn first_head(follower: &mut FollowerHandle) -> Result<Arc<Head
         }
     };
     spinner.finish_and_clear();
-    found
+    let head = found?;
+    partial(head.block().number, head.market.pools().len()).iter().for_each(out::note);
+    Ok(head)
+}
+
+/// Says that a market has the listed pools alone: on a chain of many blocks the follower finds the others after the first
+/// market.
+fn partial(block: u64, pools: usize) -> Option<String> {
+    (block > FollowerConfig::default().scan_before_serving_blocks).then(|| {
+        format!(
+            "only the {pools} pools that this version lists: a service finds the others (`braid swap --api`), or `braid sync` \
+             (`braid market save --data DIR FILE`, then --market FILE)"
+        )
+    })
 }
 
 fn progress(status: &SyncStatus) -> String {
     format!("reading the market: {} pools, {} to read", status.pools, status.waiting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The market of mainnet had a few hundred pools without a word.
+    #[test]
+    fn a_market_of_the_listed_pools_is_said_to_be_one() {
+        assert_eq!(partial(264, 190), None);
+        assert!(partial(24_000_000, 402).unwrap().starts_with("only the 402 pools that this version lists"));
+    }
 }

@@ -15,7 +15,9 @@ use crate::out;
 use crate::source::{Source, find, plain};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: braid tokens --market now.market usd")]
+#[command(
+    after_help = "Example: braid tokens --market now.market usd\n\nOn mainnet --rpc-url reads only the pools that this version lists, about 400."
+)]
 pub(crate) struct TokensArgs {
     /// Part of a symbol or name, or an address
     #[arg(value_name = "TEXT", default_value = "")]

@@ -73,10 +73,14 @@ enum Command {
     /// List tokens of a market, the best known first.
     Tokens(look::TokensArgs),
     /// List the pools of a token, or of a pair.
-    #[command(after_help = "Example: braid pools --market now.market USDC WETH")]
+    #[command(
+        after_help = "Example: braid pools --market now.market USDC WETH\n\nOn mainnet --rpc-url reads only the pools that this version lists, about 400."
+    )]
     Pools(look::NamedArgs),
     /// Print the prices of tokens, in ether and dollars.
-    #[command(after_help = "Example: braid prices --market now.market USDC WBTC")]
+    #[command(
+        after_help = "Example: braid prices --market now.market USDC WBTC\n\nOn mainnet --rpc-url reads only the pools that this version lists, about 400."
+    )]
     Prices(look::NamedArgs),
     /// Create, list, rotate and revoke API keys, while the server runs or not.
     Keys(keys::Args),

@@ -29,7 +29,9 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   braid market save --rpc-url http://127.0.0.1:8545 now.market
-  braid market save --data /var/lib/braid last.market    (the market of a stopped server, without a node; for `--snapshot`)")]
+  braid market save --data /var/lib/braid last.market    (the market of a stopped server, without a node; for `--snapshot`)
+
+On mainnet --rpc-url reads only the pools that this version lists, about 400; --data has all that were found.")]
 pub(crate) struct SaveArgs {
     #[command(flatten)]
     node: OneNode,

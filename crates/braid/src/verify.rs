@@ -27,8 +27,7 @@ pub(crate) struct Args {
     /// The receipt, as GET /v1/quote/{quote_id}/receipt gives it
     #[arg(value_name = "FILE")]
     receipt: PathBuf,
-    /// The market that was quoted on: a file of GET /v1/quote/{quote_id}/market, or of `braid market save` at that
-    /// block
+    /// The market that was quoted on, as GET /v1/quote/{quote_id}/market gives it
     #[arg(long, value_name = "FILE")]
     market: Option<PathBuf>,
     /// Print JSON
@@ -73,7 +72,7 @@ fn other_block(receipt: &[u8], market: &Block) -> Option<String> {
         } else {
             format!("the market is of block {other}, the receipt of block {number}")
         };
-        format!("{what}: give --market the file of GET /v1/quote/{{quote_id}}/market, or of `braid market save` at that block")
+        format!("{what}: give --market the file of GET /v1/quote/{{quote_id}}/market")
     })
 }
 

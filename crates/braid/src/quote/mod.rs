@@ -26,7 +26,10 @@ use crate::units::{amount_of, format_units, parse_gwei};
   braid quote --market now.market ETH 3000 USDC                  (buys 3,000 USDC with ETH)
   braid quote --market now.market 1.5 ETH 2000 DAI USDC:60 WBTC:40    (a basket: shares in per cent)
   braid quote --rpc-url http://127.0.0.1:8545 1.5 ETH USDC       (reads it from a node first)
-  braid quote --market now.market --json 1000 USDC WETH")]
+  braid quote --market now.market --json 1000 USDC WETH
+
+On mainnet --rpc-url reads only the pools that this version lists, about 400. `braid market save --data DIR FILE` writes the market of a
+stopped service, or of `braid sync`, with all.")]
 pub(crate) struct Args {
     /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
     /// Or TOKEN AMOUNT TOKEN: what pays, and how much of what to buy

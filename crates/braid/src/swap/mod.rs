@@ -37,7 +37,8 @@ use quote::Quote;
   braid swap 1000 USDC WETH:60 WBTC:40 --key-file keystore.json --permit2 --send    (a basket)
   braid swap 1.5 ETH USDC --key-file key.txt --api http://127.0.0.1:8080 --send     (by a service)
 
-Nothing is signed or sent without --send. With --api a running service finds the route; without it the market is read from the node first.
+Nothing is signed or sent without --send. With --api a running service finds the route; without it the market is read from the node first:
+on mainnet only the pools that this version lists, about 400.
 Ends with 7 where the transaction would revert, or did.")]
 pub(crate) struct Args {
     /// What to sell, each as AMOUNT TOKEN, then what to get, each as TOKEN or TOKEN:SHARE. Tokens by symbol or address.
