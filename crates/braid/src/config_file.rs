@@ -10,7 +10,7 @@ use clap::Command;
 use toml::{Table, Value};
 
 /// Commands that read the file. Every key must be an option of the first.
-const COMMANDS: [&str; 2] = ["serve", "keys"];
+const COMMANDS: [&str; 3] = ["serve", "sync", "keys"];
 
 /// The variable that names the file.
 const VARIABLE: &str = "BRAID_CONFIG";
@@ -20,13 +20,19 @@ const VARIABLE: &str = "BRAID_CONFIG";
 pub(crate) struct ConfigFile {
     /// TOML file with options by their long names, such as `rate-limit = 600`; environment variables and flags take
     /// precedence
-    #[arg(long, env = VARIABLE, value_name = "FILE")]
+    #[arg(long, env = VARIABLE, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 /// Returns the command with the file's values as defaults, and the names of the file's settings. `args` is the command
-/// line.
-pub(crate) fn apply(command: Command, args: impl Iterator<Item = OsString>) -> Result<(Command, Vec<String>), String> {
+/// line. Only the commands that use the file read it.
+pub(crate) fn apply(
+    command: Command,
+    mut args: impl Iterator<Item = OsString>,
+) -> Result<(Command, Vec<String>), String> {
+    if !args.nth(1).is_some_and(|name| COMMANDS.iter().any(|reader| name == *reader)) {
+        return Ok((command, Vec::new()));
+    }
     let named = named_in(args).or_else(|| std::env::var_os(VARIABLE).filter(|value| !value.is_empty()));
     let Some(path) = named.map(PathBuf::from) else { return Ok((command, Vec::new())) };
     let shown = path.display();
@@ -48,7 +54,7 @@ fn named_in(args: impl Iterator<Item = OsString>) -> Option<OsString> {
     None
 }
 
-fn with_defaults(mut command: Command, text: &str, path: &Path) -> Result<(Command, Vec<String>), String> {
+pub(crate) fn with_defaults(mut command: Command, text: &str, path: &Path) -> Result<(Command, Vec<String>), String> {
     let shown = path.display();
     let table: Table = text.parse().map_err(|error| format!("{shown} is not TOML: {error}"))?;
     let mut settings = Vec::new();
@@ -79,7 +85,7 @@ fn with_defaults(mut command: Command, text: &str, path: &Path) -> Result<(Comma
 fn words(value: &Value) -> Option<Vec<&'static str>> {
     let word = |value: &Value| match value {
         Value::String(text) => Some(&*text.clone().leak()),
-        Value::Integer(_) | Value::Boolean(_) => Some(&*value.to_string().leak()),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => Some(&*value.to_string().leak()),
         _ => None,
     };
     match value {
@@ -125,6 +131,14 @@ mod tests {
         assert!(fails("rate-limit = {}").contains("rate-limit is a table"));
         assert!(fails("rate-limit = \"many\"").contains("invalid value 'many' for '--rate-limit"));
         assert!(fails("rate-limit").contains("not TOML"));
+    }
+
+    /// An amount of ether had to be written as a text.
+    #[test]
+    fn a_number_may_have_decimals() {
+        let file = "rpc-url = \"http://127.0.0.1:1\"\nmin-ether = 0.5";
+        assert!(parse(file, &["braid", "serve"]).unwrap().contains("min_ether: 0.5"));
+        assert!(parse("rate-limit = 7.5", &["braid", "serve"]).unwrap_err().contains("invalid value '7.5'"));
     }
 
     proptest! {

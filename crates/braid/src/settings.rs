@@ -98,6 +98,7 @@ fn row(arg: &Arg, matches: &ArgMatches, in_file: &[String]) -> [String; 3] {
 fn example() -> String {
     let mut text = String::from(
         "# Settings of `braid serve`. Each line that begins with a setting is its default; take the # away to change it.\n\
+         # A setting without a default has a sample value, and the line above says so.\n\
          # The environment stands above this file, the command line above both. `braid config check --config FILE` reads it.\n",
     );
     let command = crate::Cli::command();
@@ -109,22 +110,43 @@ fn example() -> String {
             text.push_str(&format!("# {line}\n"));
         }
         let (long, variable) = (arg.get_long().unwrap_or_default(), variable(arg));
-        text.push_str(&format!("# Environment: {variable}\n#{long} = {}\n", default_of(arg)));
+        text.push_str(&format!("# Environment: {variable}\n"));
+        let value = default_of(arg).unwrap_or_else(|| {
+            text.push_str("# No default; this is a sample:\n");
+            sample(long).to_owned()
+        });
+        text.push_str(&format!("#{long} = {value}\n"));
     }
     text
 }
 
-/// Returns the default as TOML; an empty value if there is none.
-fn default_of(arg: &Arg) -> String {
+/// Returns the default as TOML, if there is one.
+fn default_of(arg: &Arg) -> Option<String> {
     let defaults: Vec<String> =
         arg.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
     let many = matches!(arg.get_action(), clap::ArgAction::Append);
-    match (&*defaults, many) {
+    Some(match (&*defaults, many) {
         (_, true) => format!("[{}]", defaults.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(", ")),
         ([], _) if matches!(arg.get_action(), clap::ArgAction::SetTrue) => "false".into(),
-        ([one], _) if one.parse::<u64>().is_ok() || one == "true" || one == "false" => one.clone(),
+        ([one], _) if one.parse::<f64>().is_ok() || one == "true" || one == "false" => one.clone(),
         ([one, ..], _) => format!("{one:?}"),
-        ([], _) => "\"\"".into(),
+        ([], _) => return None,
+    })
+}
+
+/// Returns a sample, as TOML, of a setting without a default.
+fn sample(long: &str) -> &'static str {
+    match long {
+        "rpc-url-file" => "\"/etc/braid/node-urls\"",
+        "api-key-file" => "\"/etc/braid/api-keys\"",
+        "redis" => "\"redis://127.0.0.1\"",
+        "snapshot" => "\"/var/lib/braid/mainnet.snapshot\"",
+        "snapshot-sha256" => "\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"",
+        "metrics-listen" => "\"127.0.0.1:9100\"",
+        "burst-limit" => "20",
+        "solve-threads" => "2",
+        "start-block" => "10000835",
+        _ => "\"\"",
     }
 }
 
@@ -147,10 +169,12 @@ fn wrapped(text: &str, most: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
-    /// Every setting must have a line in the example that is valid TOML without its #, and must have a help text and a
-    /// variable.
+    /// Every setting must have a line in the example that `braid serve` takes without its #, and must have a help text
+    /// and a variable. Settings without a default had an empty text there, which no start took.
     #[test]
     fn the_example_names_every_setting_and_is_read_as_the_defaults() {
         let text = example();
@@ -162,6 +186,10 @@ mod tests {
                 text.lines().find(|line| line.starts_with(&format!("#{long} = "))).unwrap_or_else(|| panic!("{long}"));
             let table: toml::Table = line[1..].parse().unwrap_or_else(|error| panic!("{line}: {error}"));
             assert_eq!(table.len(), 1, "{line}");
+            let read = config_file::with_defaults(crate::Cli::command(), &line[1..], Path::new("braid.toml"));
+            let matches = read.unwrap().0.try_get_matches_from(["braid", "serve"]);
+            let taken = matches.and_then(|matches| crate::Cli::from_arg_matches(&matches));
+            assert!(taken.is_ok() && !line.ends_with("\"\""), "{line}: {taken:?}");
             assert!(arg.get_help().is_some(), "{long} has no help");
             assert!(!variable(arg).is_empty(), "{long} has no variable");
         }

@@ -7,6 +7,7 @@ use braid_ethereum::{Follower, Phase, SyncStatus};
 use eyre::{Result, eyre};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::config_file::ConfigFile;
 use crate::logging::LogArgs;
 use crate::nodes::NodeArgs;
 use crate::paths::DataDir;
@@ -17,6 +18,8 @@ use crate::{data, out};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    _config: ConfigFile,
     #[command(flatten)]
     nodes: NodeArgs,
     #[command(flatten)]

@@ -447,6 +447,16 @@ fn a_configuration_file_is_read_and_its_mistakes_are_told() {
     assert!(made.status.success(), "{made:?}");
     assert!(dir.path().join("kept/keys.json").exists());
 
+    // The option stands after the subcommand too, and `braid sync` reads the file.
+    let name = file.to_str().unwrap();
+    assert!(braid(&["keys", "create", "guest", "--config", name]).status().unwrap().success());
+    std::fs::write(&file, format!("data-dir = {:?}\nrpc-url = \"ftp://a\"", dir.path().join("kept"))).unwrap();
+    let said = fails_with(2, &braid(&["sync", "--config", name, "--log", "error"]).output().unwrap());
+    assert!(said.contains("expected http://"), "{said}");
+    // A file that is not there is no fault of a command that does not read it.
+    let address = braid(&["proxy", "address"]).env("BRAID_CONFIG", dir.path().join("missing")).status().unwrap();
+    assert!(address.success());
+
     std::fs::write(&file, "rate-limit = 1\nlistn = \"x\"").unwrap();
     let wrong = braid(&["serve"]).env("BRAID_CONFIG", &file).output().unwrap();
     let said = String::from_utf8(wrong.stderr).unwrap();
