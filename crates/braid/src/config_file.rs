@@ -10,7 +10,7 @@ use clap::Command;
 use toml::{Table, Value};
 
 /// Commands that read the file. Every key must be an option of the first.
-const COMMANDS: [&str; 3] = ["serve", "sync", "keys"];
+const COMMANDS: [&str; 4] = ["serve", "sync", "keys", "doctor"];
 
 /// The variable that names the file.
 const VARIABLE: &str = "BRAID_CONFIG";

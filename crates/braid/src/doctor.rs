@@ -1,6 +1,6 @@
 //! `braid doctor`: checks what a service needs, and prints the fix for each problem.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use alloy::primitives::keccak256;
 use braid_ethereum::{Node, NodeError};
@@ -10,8 +10,11 @@ use braid_quoting::{Clock as _, SystemClock};
 use eyre::{Result, eyre};
 
 use crate::chain::host_of;
+use crate::config_file::ConfigFile;
+use crate::data::{cannot_store, check_dir};
 use crate::nodes::NodeUrls;
 use crate::out;
+use crate::paths::DataDir;
 
 /// Age of the newest block in seconds from which the node lags or this machine's clock is ahead.
 const MAX_AGE_S: u64 = 60;
@@ -22,13 +25,14 @@ const MAX_AHEAD_S: u64 = 15;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: braid doctor --rpc-url http://127.0.0.1:8545 --data /var/lib/braid
 
-Exits with 1 if a problem must be fixed before `braid serve` works.")]
+Takes the variables and the configuration file of `braid serve` too. Exits with 1 if a problem must be fixed before `braid serve` works.")]
 pub(crate) struct Args {
     #[command(flatten)]
     nodes: NodeUrls,
-    /// The service's data directory
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    data: DataDir,
+    #[command(flatten)]
+    _config: ConfigFile,
 }
 
 /// Result of a check.
@@ -62,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             of_one.into_iter().map(|finding| if urls.len() > 1 { finding.about(&host_of(url)) } else { finding }),
         );
     }
-    findings.extend(args.data.as_deref().map(of_data));
+    findings.push(of_data(&args.data.data_dir));
     for Finding(what, verdict, text) in &findings {
         let mark = match verdict {
             Verdict::Good => out::good("ok   "),
@@ -141,19 +145,18 @@ async fn of_proxy(node: &Node, block: &Block) -> Finding {
     }
 }
 
+/// Checks the data directory as a start uses it.
 fn of_data(dir: &Path) -> Finding {
-    if !dir.exists() {
-        let text = format!("{} is not there yet: `braid serve` makes it", dir.display());
-        return Finding("store", Verdict::Good, text);
-    }
-    if let Err(error) = braid_store::prepare_dir(dir).map_err(crate::data::cannot_store) {
-        return Finding("store", Verdict::Bad, error.to_string());
-    }
-    match braid_store::quarantine::load(dir).map_err(crate::data::cannot_store) {
-        Ok(pools) => {
-            let text = format!("{} can be written, {} pools in quarantine", dir.display(), pools.len());
-            Finding("store", Verdict::Good, text)
+    let (is_there, shown) = (dir.exists(), dir.display());
+    let quarantined = || -> Result<usize> {
+        check_dir(dir)?;
+        Ok(braid_store::quarantine::load(dir).map_err(cannot_store)?.len())
+    };
+    match quarantined() {
+        Ok(_) if !is_there => {
+            Finding("store", Verdict::Good, format!("{shown} is not there yet: `braid serve` makes it"))
         }
+        Ok(pools) => Finding("store", Verdict::Good, format!("{shown} can be used, {pools} pools in quarantine")),
         Err(error) => Finding("store", Verdict::Bad, error.to_string()),
     }
 }

@@ -135,6 +135,32 @@ fn a_doctor_says_what_is_amiss_and_ends_with_a_failure() {
     assert!(lines[1].starts_with("bad   store ") && lines[1].contains("plain-file"), "{text}");
 }
 
+/// The doctor called a directory good in which no service starts, and did not take the options of `braid serve`.
+#[test]
+fn a_doctor_checks_the_directory_that_a_start_uses() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("keys.json"), "{").unwrap();
+    let (node, data) = (FakeNode::start("0xa"), dir.path().to_str().unwrap());
+    let file = dir.path().join("braid.toml");
+    std::fs::write(&file, format!("data-dir = {data:?}\nrpc-url = {:?}", node.url())).unwrap();
+    let store = |args: &[&str], variable: &str| {
+        let mut command = braid(&[&["doctor"], args].concat());
+        let output = command.env("BRAID_RPC_URL", node.url()).env(variable, data).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().last().unwrap().to_owned()
+    };
+    let by_file = ["--config", file.to_str().unwrap()];
+    for (args, variable) in [(&["--data-dir", data][..], "NONE"), (&[], "BRAID_DATA_DIR"), (&by_file, "NONE")] {
+        let line = store(args, variable);
+        assert!(line.starts_with("bad   store ") && line.contains("keys.json is damaged"), "{args:?}: {line}");
+    }
+    let missing = dir.path().join("missing");
+    let line = store(&["--data", missing.to_str().unwrap()], "NONE");
+    assert!(
+        line.starts_with("ok    store ") && line.ends_with("`braid serve` makes it") && !missing.exists(),
+        "{line}"
+    );
+}
+
 #[test]
 fn a_port_in_use_is_named_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
