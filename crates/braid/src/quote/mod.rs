@@ -12,6 +12,7 @@ use braid_primitives::{PoolId, Token, TokenId, U256};
 use braid_quoting::prices::{Impacts, impacts};
 use braid_routing::purchase::{Bought, Purchase, buy};
 use braid_routing::{PoolFilter, Prepared, Request, Solution, SolveError, solve};
+use braid_server::Config;
 use eyre::Result;
 
 use crate::exit::{Exit, Failed, usage};
@@ -84,7 +85,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         max_hops: args.max_hops,
         filter: without_unverified(&market),
         gas_price_wei,
-        max_steps: 64,
+        // as a service does
+        max_steps: Config::default().max_steps,
         at: market.block().next(),
     };
     let prepared = Prepared::new(Arc::clone(&market));
