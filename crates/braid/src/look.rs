@@ -35,7 +35,7 @@ pub(crate) struct TokensArgs {
 /// Arguments of `braid pools` and `braid prices`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NamedArgs {
-    /// Tokens, by symbol or address. `pools` lists the pools that hold all of them
+    /// Tokens, by symbol or address
     #[arg(value_name = "TOKEN", required = true)]
     tokens: Vec<String>,
     #[command(flatten)]

@@ -72,7 +72,7 @@ enum Command {
     Verify(verify::Args),
     /// List tokens of a market, the best known first.
     Tokens(look::TokensArgs),
-    /// List the pools of a token, or of a pair.
+    /// List the pools that hold a token, or all of several.
     #[command(
         after_help = "Example: braid pools --market now.market USDC WETH\n\nOn mainnet --rpc-url reads only the pools that this version lists, about 400."
     )]
@@ -110,7 +110,7 @@ enum MarketCommand {
     Show(offline::ShowArgs),
     /// Write the market of a node, or of a data directory, to a file.
     Save(offline::SaveArgs),
-    /// List the pools in which two market files differ, and the words that differ.
+    /// List the pools in which two market files differ, and the fields of their states that differ.
     Diff(diff::Args),
 }
 

@@ -50,9 +50,12 @@ pub(super) fn print(quoted: &Quoted<'_>) -> Result<()> {
             out::line("no bound: several trades with one pool gain from each other, and another route may pay more")
         }
         Ok(certificate) => {
-            let covered = certificate.pools_covered;
+            let covered = match certificate.pools_covered {
+                1 => "1 pool allows".to_owned(),
+                covered => format!("{covered} pools allow"),
+            };
             out::line(format_args!(
-                "at most {} bps below the best that {covered} pools allow",
+                "at most {} bps below the best that {covered}",
                 picture::gap_bps(certificate.gap_bps)
             ))
         }
