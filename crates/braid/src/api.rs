@@ -8,7 +8,7 @@ use reqwest::{Client, RequestBuilder, Url};
 use serde_json::Value;
 
 use crate::chain::host_of;
-use crate::exit::{Exit, Failed};
+use crate::exit::{Exit, Failed, usage};
 
 /// Timeout of a request to the service.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -49,7 +49,8 @@ impl Api {
         let key = match &args.api_key_file {
             Some(file) => {
                 let text = std::fs::read_to_string(file);
-                Some(text.map_err(|error| eyre!("the API key cannot be read from {}: {error}", file.display()))?)
+                let unreadable = |error| usage(format!("the API key cannot be read from {}: {error}", file.display()));
+                Some(text.map_err(unreadable)?)
             }
             None => std::env::var("BRAID_API_KEY").ok(),
         };
@@ -96,8 +97,12 @@ fn refused(host: &str, problem: &Value) -> Report {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let code = problem["code"].as_str().unwrap_or_default();
     let exit = match code {
-        "NO_ROUTE_FOUND" | "INSUFFICIENT_LIQUIDITY" | "AMOUNT_TOO_SMALL" => Exit::NoRoute,
-        "NOT_READY" | "OVERLOADED" | "DEADLINE_EXCEEDED" => Exit::Unreachable,
+        "NO_ROUTE_FOUND"
+        | "INSUFFICIENT_LIQUIDITY"
+        | "AMOUNT_TOO_SMALL"
+        | "TOKEN_UNSUPPORTED"
+        | "OUTPUT_PRICE_UNAVAILABLE" => Exit::NoRoute,
+        "NOT_READY" | "OVERLOADED" | "DEADLINE_EXCEEDED" | "RATE_LIMITED" => Exit::Unreachable,
         "VALIDATION_FAILED" | "TOKEN_NOT_FOUND" | "PARTNER_FEE_EXCEEDS_CAP" | "API_KEY_MISSING" | "API_KEY_INVALID" => {
             Exit::Usage
         }
@@ -119,8 +124,21 @@ fn refused(host: &str, problem: &Value) -> Report {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::process::ExitCode;
+
     use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_a_service_has_the_exit_code_of_its_kind() {
+        for (code, exit) in
+            [("TOKEN_UNSUPPORTED", 3), ("OUTPUT_PRICE_UNAVAILABLE", 3), ("RATE_LIMITED", 4), ("INTERNAL", 1)]
+        {
+            let error = refused("http://a", &json!({"code": code}));
+            assert_eq!(crate::exit::code(&error), ExitCode::from(exit), "{code}");
+        }
+    }
 
     /// The advice was to send a header, which the command line cannot do.
     #[test]
@@ -130,7 +148,7 @@ mod tests {
             [("API_KEY_MISSING", "set BRAID_API_KEY"), ("API_KEY_INVALID", "of BRAID_API_KEY or --api")]
         {
             let error = told(code);
-            assert_eq!(crate::exit::code(&error), std::process::ExitCode::from(2), "{code}");
+            assert_eq!(crate::exit::code(&error), ExitCode::from(2), "{code}");
             assert!(error.to_string().contains(words) && !error.to_string().contains("header"), "{error}");
         }
         assert!(told("INTERNAL").to_string().ends_with("refused (INTERNAL): send the header X-API-Key"));

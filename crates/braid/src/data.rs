@@ -9,6 +9,7 @@ use braid_store::quotes::QUOTE_DIR;
 use braid_store::{KeyStore, MarketStore, StoreError};
 use eyre::{Report, Result, eyre};
 
+use crate::exit::usage;
 use crate::paths::DataDir;
 
 /// Opens the market of a data directory. A market that cannot be used is moved and logged, and then read from the chain
@@ -31,8 +32,8 @@ pub(crate) fn open_market(data: &DataDir) -> Result<(Arc<MarketStore>, Option<Sa
 /// Loads a market file, with errors that name it.
 pub(crate) fn market_file(path: &Path) -> Result<Market> {
     Market::load(path).map_err(|error| match error {
-        FileError::Io { .. } => error.into(),
-        _ => eyre!("{}: {error}", path.display()),
+        FileError::Io { .. } => usage(error.to_string()),
+        _ => usage(format!("{}: {error}", path.display())),
     })
 }
 
@@ -45,7 +46,8 @@ pub(crate) fn stored_market(dir: &Path) -> Result<Market> {
 pub(crate) fn stored(dir: &Path) -> Result<Saved> {
     let file = dir.join(MARKET_FILE);
     if !file.exists() {
-        return Err(eyre!("there is no {MARKET_FILE} in {}; `braid sync` or `braid serve` makes one", dir.display()));
+        let text = format!("there is no {MARKET_FILE} in {}; `braid sync` or `braid serve` makes one", dir.display());
+        return Err(usage(text));
     }
     match MarketStore::open(dir).map_err(cannot_store)?.1 {
         Found::Market(saved) => Ok(*saved),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use alloy::signers::local::PrivateKeySigner;
-use eyre::{Result, eyre};
+use eyre::Result;
 
 use crate::exit::usage;
 
@@ -50,10 +50,10 @@ pub(crate) fn of_file(file: &Path, password_file: Option<&Path>) -> Result<Optio
     let text = secret(file, "private key")?;
     if text.trim_start().starts_with('{') {
         let opened = eth_keystore::decrypt_key(file, password(&place, password_file)?);
-        let bytes =
-            opened.map_err(|_| eyre!("{place} cannot be opened: the password is wrong, or it is no keystore"))?;
-        let key =
-            PrivateKeySigner::from_slice(&bytes).map_err(|_| eyre!("{place} holds no private key of Ethereum"))?;
+        let bytes = opened
+            .map_err(|_| usage(format!("{place} cannot be opened: the password is wrong, or it is no keystore")))?;
+        let key = PrivateKeySigner::from_slice(&bytes)
+            .map_err(|_| usage(format!("{place} holds no private key of Ethereum")))?;
         return Ok(Some(key));
     }
     plain(&text, &place).map(Some)
@@ -61,7 +61,7 @@ pub(crate) fn of_file(file: &Path, password_file: Option<&Path>) -> Result<Optio
 
 fn plain(text: &str, place: &str) -> Result<PrivateKeySigner> {
     // do not repeat the text: it may be a key with a typing error
-    text.trim().parse().map_err(|_| eyre!("{place} holds no private key: 64 hexadecimal digits are"))
+    text.trim().parse().map_err(|_| usage(format!("{place} holds no private key: 64 hexadecimal digits are")))
 }
 
 fn password(place: &str, file: Option<&Path>) -> Result<String> {
@@ -72,10 +72,13 @@ fn password(place: &str, file: Option<&Path>) -> Result<String> {
         return Ok(password);
     }
     rpassword::prompt_password(format!("Password of {place}: ")).map_err(|_| {
-        eyre!("{place} needs a password: --password-file FILE, {PASSWORD_VARIABLE} in the environment, or a terminal")
+        usage(format!(
+            "{place} needs a password: --password-file FILE, {PASSWORD_VARIABLE} in the environment, or a terminal"
+        ))
     })
 }
 
 fn secret(file: &Path, what: &str) -> Result<String> {
-    std::fs::read_to_string(file).map_err(|error| eyre!("the {what} cannot be read from {}: {error}", file.display()))
+    let text = std::fs::read_to_string(file);
+    text.map_err(|error| usage(format!("the {what} cannot be read from {}: {error}", file.display())))
 }

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use eyre::{Result, eyre};
+use eyre::Result;
+
+use crate::exit::usage;
 
 /// Reads the secrets of a file. An error names the file, never its content.
 pub(crate) fn read(path: &Path) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(path).map_err(|error| eyre!("cannot read {}: {error}", path.display()))?;
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| usage(format!("cannot read {}: {error}", path.display())))?;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     Ok(lines.map(str::to_owned).collect())
 }

@@ -7,6 +7,8 @@ use braid_ethereum::{Node, check_snapshot};
 use braid_store::market::{Saved, Snapshot};
 use eyre::{Result, eyre};
 
+use crate::exit::usage;
+
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SnapshotArgs {
     /// Begin with the pools of this snapshot, which `braid market save --data` wrote, rather than with a search of the
@@ -36,11 +38,11 @@ impl SnapshotArgs {
     /// Reads the snapshot, if one is named.
     pub(crate) fn read(&self) -> Result<Option<Snapshot>> {
         let Some(path) = &self.snapshot else { return Ok(None) };
-        let snapshot = Snapshot::load(path).map_err(|error| cannot_use(path, &error))?;
+        let snapshot = Snapshot::load(path).map_err(|error| usage(cannot_use(path, &error)))?;
         if let Some(expected) = self.snapshot_sha256.as_ref().filter(|hex| !hex.eq_ignore_ascii_case(&snapshot.digest))
         {
             let what = format!("its SHA-256 is {}, not {expected}", snapshot.digest);
-            return Err(cannot_use(path, &what));
+            return Err(usage(cannot_use(path, &what)));
         }
         Ok(Some(snapshot))
     }
@@ -48,10 +50,10 @@ impl SnapshotArgs {
     /// Checks that the snapshot is of the node's chain.
     pub(crate) async fn check(&self, node: &Node, snapshot: Option<&Arc<Snapshot>>) -> Result<()> {
         let (Some(path), Some(snapshot)) = (&self.snapshot, snapshot) else { return Ok(()) };
-        check_snapshot(node, snapshot).await.map_err(|error| cannot_use(path, &error))
+        check_snapshot(node, snapshot).await.map_err(|error| eyre!(cannot_use(path, &error)))
     }
 }
 
-fn cannot_use(path: &std::path::Path, why: &dyn std::fmt::Display) -> eyre::Report {
-    eyre!("the snapshot {} cannot be used: {why}; name another one, or start without", path.display())
+fn cannot_use(path: &std::path::Path, why: &dyn std::fmt::Display) -> String {
+    format!("the snapshot {} cannot be used: {why}; name another one, or start without", path.display())
 }

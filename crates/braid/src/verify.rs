@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use braid_primitives::Block;
 use braid_quoting::receipt::{Finding, NoReceipt, Verdict, verify};
-use eyre::{Result, eyre};
+use eyre::Result;
 use serde_json::{Value, json};
 
 use crate::data::market_file;
-use crate::exit::{Exit, Failed};
+use crate::exit::{Exit, Failed, usage};
 use crate::out;
 
 /// Longest receipt that is read, in bytes.
@@ -21,8 +21,8 @@ const MAX_BYTES: u64 = 64 << 20;
   braid verify receipt.json                          (amounts, costs, order and program, from the pools in the receipt)
   braid verify receipt.json --market quote.market    (also the choice of the route and the certificate, from the whole market)
 
-Nothing is asked of a node or a service. Ends with 0 where nothing differs, with 6 where something does, and with 2 where the market is of another
-block than the receipt.")]
+Nothing is asked of a node or a service. Ends with 0 where nothing differs, with 6 where something does, and with 2 where a file cannot be used, or
+the market is of another block than the receipt.")]
 pub(crate) struct Args {
     /// The receipt, as GET /v1/quote/{quote_id}/receipt gives it
     #[arg(value_name = "FILE")]
@@ -38,16 +38,18 @@ pub(crate) struct Args {
 /// `braid verify`.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.receipt.display();
-    let length = std::fs::metadata(&args.receipt).map_err(|error| eyre!("{name}: {error}"))?.len();
+    let length = std::fs::metadata(&args.receipt).map_err(|error| usage(format!("{name}: {error}")))?.len();
     if length > MAX_BYTES {
-        return Err(eyre!("{name} is no receipt: it has {length} bytes, and {MAX_BYTES} at most are read"));
+        return Err(usage(format!("{name} is no receipt: it has {length} bytes, and {MAX_BYTES} at most are read")));
     }
-    let text = std::fs::read(&args.receipt).map_err(|error| eyre!("{name}: {error}"))?;
+    let text = std::fs::read(&args.receipt).map_err(|error| usage(format!("{name}: {error}")))?;
     let market = args.market.as_deref().map(market_file).transpose()?;
     let other_block = market.as_ref().and_then(|market| other_block(&text, market.block()));
     let findings = verify(&text, market).map_err(|error| match error {
-        NoReceipt::Unreadable(_) => eyre!("{name}: {error}. GET /v1/quote/{{quote_id}}/receipt gives a receipt"),
-        NoReceipt::Format(_) => eyre!("{name}: {error}"),
+        NoReceipt::Unreadable(_) => {
+            usage(format!("{name}: {error}. GET /v1/quote/{{quote_id}}/receipt gives a receipt"))
+        }
+        NoReceipt::Format(_) => usage(format!("{name}: {error}")),
     })?;
     if args.json {
         out::line(serde_json::to_string_pretty(&findings.iter().map(row).collect::<Vec<_>>())?)?;

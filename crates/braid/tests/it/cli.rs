@@ -194,7 +194,7 @@ fn a_snapshot_that_cannot_be_used_is_named_before_a_node_is_asked() {
     let (data, name) = (data.to_str().unwrap(), file.to_str().unwrap());
     for command in ["serve", "sync"] {
         let args = ["--rpc-url", "http://127.0.0.1:1", "--data", data, "--log", "error", "--snapshot", name];
-        let said = || fails(&braid(&[&[command], &args[..]].concat()).output().unwrap());
+        let said = || fails_with(2, &braid(&[&[command], &args[..]].concat()).output().unwrap());
         let _ = std::fs::remove_file(&file);
         assert!(said().contains("No such file"), "{}", said());
         for content in
@@ -396,7 +396,7 @@ fn a_file_that_is_no_market_file_is_told_what_writes_one() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("recorded.json");
     std::fs::write(&file, r#"{"tokens": [], "pools": []}"#).unwrap();
-    let said = fails(&braid(&["market", "show", file.to_str().unwrap()]).output().unwrap());
+    let said = fails_with(2, &braid(&["market", "show", file.to_str().unwrap()]).output().unwrap());
     assert!(said.contains("recorded.json: not a market file; `braid market save FILE` writes one"), "{said}");
 }
 
@@ -418,7 +418,7 @@ fn a_file_that_is_no_receipt_is_told_what_gives_one() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("quote.json");
     std::fs::write(&file, r#"{"data": {"quote_id": "7"}}"#).unwrap();
-    let said = fails(&braid(&["verify", file.to_str().unwrap()]).output().unwrap());
+    let said = fails_with(2, &braid(&["verify", file.to_str().unwrap()]).output().unwrap());
     assert!(said.ends_with("GET /v1/quote/{quote_id}/receipt gives a receipt"), "{said}");
     let said = fails(&braid(&["man", "--dir", file.to_str().unwrap()]).output().unwrap());
     assert!(said.contains("cannot be written to") && said.contains("quote.json"), "{said}");

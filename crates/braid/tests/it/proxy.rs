@@ -119,7 +119,8 @@ fn what_is_no_key_is_told_and_not_repeated() {
     let file = dir.path().join("key");
     std::fs::write(&file, "not-a-key").unwrap();
     let url = ["--rpc-url", "http://127.0.0.1:1"];
-    let words = refused(braid(&[&["deploy"], &url[..], &["--private-key-file", file.to_str().unwrap()]].concat()));
+    let by_file = [&["deploy"], &url[..], &["--private-key-file", file.to_str().unwrap()]].concat();
+    let words = refused_with(2, braid(&by_file));
     assert!(words.contains("64 hexadecimal digits") && !words.contains("not-a-key"), "{words}");
     let words = refused_with(2, braid(&[&["deploy"], &url[..]].concat()));
     assert!(words.contains("--private-key-file") && words.contains("--from"), "{words}");

@@ -135,7 +135,7 @@ async fn what_is_shown_is_what_arrives() {
     let mut wrong = braid(&["swap", "1", "ETH", "USDC", "--rpc-url", &url, "--send", "--key-file", store]);
     wrong.env("BRAID_KEY_PASSWORD", "hunter3");
     let (code, words) = failed(&ran(wrong).await);
-    assert!(code == 1 && words.contains("the password is wrong") && !words.contains("hunter"), "{words}");
+    assert!(code == 2 && words.contains("the password is wrong") && !words.contains("hunter"), "{words}");
     let (code, words) =
         failed(&ran(by_variable(&["swap", "9000000000000", "WETH", "ETH", "--rpc-url", &url, "--send"])).await);
     assert_eq!(code, 7, "{words}");
