@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use braid_devnet::{Devnet, DevnetError, accounts::TAKER, tokens::by_symbol};
+use braid_devnet::{
+    Devnet, DevnetError,
+    accounts::{TAKER, TAKER_KEY},
+    tokens::by_symbol,
+};
 use eyre::{WrapErr, bail};
 
 use super::{chain, ending::Ending, say, service};
@@ -107,6 +111,7 @@ Braid is ready: {url}
   API key    {key}
   node       {http} and {ws}, chain id 1, a block every {block_time} s
   taker      {TAKER} (unlocked, holds ether and every token)
+  its key    {TAKER_KEY} (public: never send it anything of value)
   proxy      {proxy}
   log        {log}
 

@@ -191,6 +191,8 @@ fn the_welcome_can_be_pasted() {
         assert!(checked.success(), "{line}");
     }
     assert_eq!(lines.len(), 4);
+    // The clients' examples sign with it.
+    assert!(demo.welcome.contains(&braid_devnet::accounts::TAKER_KEY.to_string()), "{}", demo.welcome);
 }
 
 #[test]
