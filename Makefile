@@ -135,6 +135,7 @@ tools:
 	@scripts/check-tools.sh cargo cc node npm
 
 $(NPM): $(CONTRACTS)/package-lock.json
+	@scripts/check-tools.sh linux-x86_64
 	@echo "Installing the pinned npm packages of $(CONTRACTS)/."
 	@cd $(CONTRACTS) && npm ci --ignore-scripts --silent
 	@touch $@

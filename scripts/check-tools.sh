@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints for each missing tool how to get it. The arguments are the tools to look for.
+# Prints for each missing tool how to get it. The arguments are the tools to look for; linux-x86_64 stands for the machine.
 set -u
 missing=0
 
@@ -11,6 +11,12 @@ need() {
 
 for tool in "$@"; do
     case $tool in
+        linux-x86_64)
+            [ "$(uname -sm)" = "Linux x86_64" ] || {
+                echo "error: this machine is $(uname -sm): the local chain and the contracts' compiler come as packages for Linux on x86-64 alone." >&2
+                missing=1
+            }
+            ;;
         cargo) need cargo "install Rust with rustup, which then takes the version of rust-toolchain.toml" ;;
         cc) need cc "install a C compiler, on Debian with \`apt-get install build-essential\`" ;;
         node) need node "install Node.js 20 or later, on Debian with \`apt-get install nodejs\`" ;;

@@ -205,3 +205,16 @@ fn every_survived_failure_names_tests_that_exist() {
     }
     assert!(rows > 50 && missing.is_empty(), "of {rows} rows these have no test: {missing:#?}");
 }
+
+/// On another machine npm failed with a code of its own.
+#[test]
+fn a_machine_for_which_the_local_chain_is_not_packaged_is_told_so() {
+    let dir = tempfile::tempdir().unwrap();
+    // It prints its arguments instead of the machine's name.
+    std::os::unix::fs::symlink("/bin/echo", dir.path().join("uname")).unwrap();
+    let path = format!("{}:{}", dir.path().display(), std::env::var("PATH").unwrap());
+    let mut script = std::process::Command::new(root().join("scripts/check-tools.sh"));
+    let output = script.arg("linux-x86_64").env("PATH", path).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.starts_with("error: this machine is -sm: "), "{said}");
+}
