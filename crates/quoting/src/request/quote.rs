@@ -50,7 +50,8 @@ request! {
         pub outputs: Vec<OutputEntry> = List(nested::<OutputEntry>(), 1..=MAX_ENTRIES), required, then check_entries;
         /// Account that holds the inputs and sends the transaction.
         pub taker: Address = Account, required;
-        /// Account that receives the outputs; not the contract of one of them, where it would be lost. Default: the taker.
+        /// Account that receives the outputs; not the contract of one of them, nor that of wrapped ether for an output in ether, where it would
+        /// be lost. Default: the taker.
         pub recipient: Address = Account, like(taker), then check_recipient;
         /// Largest acceptable slippage, in basis points, of the outputs, or of the input for an exact output. Default 100.
         pub slippage_tolerance_bps: u16 = Integer(0..=5_000_u16), default(100);
@@ -111,7 +112,8 @@ request! {
     pub struct PartnerFeeRequest as "PartnerFeeBody" {
         /// Basis points.
         "partner_fee_bps" => pub bps: u16 = FeeBps, required;
-        /// Account that receives the fee; not the contract of a token that the fee is taken in, where it would be lost.
+        /// Account that receives the fee; not the contract of a token that the fee is taken in, nor that of wrapped ether for a fee in ether,
+        /// where it would be lost.
         "partner_recipient" => pub recipient: Address = Account, required;
         /// Take the fee from each output instead of from each input. Default false.
         "partner_fee_on_output" => pub on_output: bool = Flag, default(false);
@@ -196,19 +198,18 @@ fn check_entries(r: &mut Reader, object: &Object<'_>) {
     check_shares(r, object, &outputs);
 }
 
-/// Checks that the recipient is no contract of an output token: what such a contract receives of its own token is lost.
+/// Checks that the recipient does not lose an output.
 fn check_recipient(r: &mut Reader, object: &Object<'_>) {
     let Some(item) = object.get("recipient") else { return };
     let Some(recipient) = Account.read(&mut Reader::default(), &item) else { return };
     let outputs = entries(object, "outputs", MAX_ENTRIES, OutputEntry::read);
-    if outputs.iter().flatten().any(|entry| entry.token.address == recipient) {
-        let detail = "the contract of an output token is not allowed here: what it receives is lost";
+    if outputs.iter().flatten().any(|entry| loses(recipient, entry.token)) {
+        let detail = "the contract of an output token, or of wrapped ether for ether, is not allowed here: what it receives is lost";
         r.wrong(&item.pointer, FieldCode::AddressForbidden, detail);
     }
 }
 
-/// Checks that the partner is no contract of a token that the fee is taken in, nor that of wrapped ether if it is taken in
-/// ether, which is credited to the sender there: the fee would be lost, or the swap would revert.
+/// Checks that the partner does not lose the fee in a token that it is taken in.
 fn check_partner(r: &mut Reader, object: &Object<'_>) {
     let mut again = Reader::default();
     let Some(item) = object.get("partner_fee") else { return };
@@ -220,12 +221,16 @@ fn check_partner(r: &mut Reader, object: &Object<'_>) {
         Some(false) => entries(object, "inputs", MAX_ENTRIES, |r, item| Some(InputEntry::read(r, item)?.token)),
         None => return,
     };
-    let is_its_contract =
-        |token: AskedToken| recipient == token.address || (recipient == WETH && token.address == NATIVE_ETHER);
-    if taken_in.into_iter().flatten().any(is_its_contract) {
-        let detail = "the contract of a token that the fee is taken in is not allowed here: what it receives is lost";
+    if taken_in.into_iter().flatten().any(|token| loses(recipient, token)) {
+        let detail = "the contract of a token that the fee is taken in, or of wrapped ether for ether, is not allowed here: what it receives is lost";
         r.wrong(&format!("{}/partner_recipient", item.pointer), FieldCode::AddressForbidden, detail);
     }
+}
+
+/// Returns whether what an account receives of a token is lost: the account is the token's contract, or that of wrapped ether,
+/// which credits ether to its sender, the proxy.
+fn loses(account: Address, token: AskedToken) -> bool {
+    account == token.address || (account == WETH && token.address == NATIVE_ETHER)
 }
 
 /// Checks that every input has an amount or, for an exact output, that the only input has none.

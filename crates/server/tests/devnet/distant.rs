@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use braid_devnet::accounts;
-use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
+use braid_primitives::{Address, Bytes};
 use braid_server::{AuditConfig, Config};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::stand_in::Lists;
 use crate::wallets::wrap_erc6492;
-use crate::world::{KEY, OTHER_KEY, World, decimal, token, units};
+use crate::world::{KEY, OTHER_KEY, World, token, units};
 
 /// Reads word after word until the gas is used up.
 const READS_WITHOUT_END: &[u8] = &[0x5f, 0x5b, 0x80, 0x54, 0x50, 0x60, 0x01, 0x01, 0x60, 0x01, 0x56];
@@ -185,17 +185,6 @@ async fn a_token_that_reads_without_end_is_refused_after_few_messages() {
     // The check of the token and the simulation next to it each end at their limit.
     assert!(asked[0] <= 600, "{asked:?}");
     agrees(&world, &simulated("USDC", 50, "WETH")).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn ether_that_goes_to_the_weth_contract_counts_as_what_is_sent_there() {
-    let world = World::start().await;
-    let mut body = simulated("USDC", 500, "ETH");
-    body["recipient"] = json!(token("WETH"));
-    agrees(&world, &body).await;
-    assert_eq!(token("ETH"), NATIVE_ETHER);
-    let (_, answer) = world.post_as(KEY, "/v1/quote", &body).await;
-    assert!(decimal(&answer["data"]["simulation"]["outputs"][0]["amount"]) > U256::ZERO);
 }
 
 #[tokio::test(flavor = "multi_thread")]

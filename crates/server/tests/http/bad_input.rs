@@ -216,6 +216,24 @@ async fn a_partner_fee_above_the_cap_has_a_code_of_its_own() {
     assert_eq!((status, body["code"].as_str()), (422, Some("PARTNER_FEE_EXCEEDS_CAP")));
 }
 
+/// Ether for the contract of wrapped ether is credited to the proxy, and was once quoted.
+#[tokio::test]
+async fn a_recipient_is_no_contract_that_the_output_would_be_lost_in() {
+    let service = Service::start().await;
+    let [usdc, weth] = [USDC.to_string(), WETH.to_string()];
+    for ether in [ZERO, "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"] {
+        let mut body = swap(&usdc, "1000000000", ether);
+        service.quote(&body).await;
+        body["recipient"] = json!(weth);
+        let (status, answer) = service.refused_quote(&body).await;
+        let expected = vec![("/recipient".to_owned(), "ADDRESS_FORBIDDEN".to_owned())];
+        assert_eq!((status, codes(&answer)), (422, expected), "{ether}");
+    }
+    let mut body = swap(&weth, "1000000000000000000", &usdc);
+    body["recipient"] = json!(weth);
+    service.quote(&body).await;
+}
+
 #[tokio::test]
 async fn a_partner_is_no_contract_that_the_fee_would_be_lost_in() {
     let service = Service::start().await;
