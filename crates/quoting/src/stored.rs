@@ -134,7 +134,7 @@ impl StoredQuotes {
     /// Finds an open quote.
     ///
     /// # Errors
-    /// `QUOTE_NOT_FOUND` or `QUOTE_EXPIRED`.
+    /// `QUOTE_NOT_FOUND`, `QUOTE_EXPIRED`, or `NOT_READY` if only the server that services share could have it and does not answer.
     pub async fn open(&self, id: Uuid) -> Result<StoredQuote, Problem> {
         let record = match self.store.recent(id) {
             Some(record) => Some(record),
@@ -142,7 +142,7 @@ impl StoredQuotes {
                 let store = Arc::clone(&self.store);
                 let own = tokio::task::spawn_blocking(move || store.get(id)).await.map_err(Problem::internal)??;
                 match (own, &self.replicas) {
-                    (None, Some(replicas)) => replicas.shared_quote(id).await,
+                    (None, Some(replicas)) => replicas.shared_quote(id).await?,
                     (own, _) => own,
                 }
             }

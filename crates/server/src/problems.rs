@@ -43,9 +43,9 @@ problems! {
         Code::PartnerFeeExceedsCap,
     ];
     /// Problems of `GET /v1/quote/{quote_id}`.
-    StoredProblems: COMMON, KEY, OPEN;
+    StoredProblems: COMMON, KEY, OPEN, [Code::NotReady];
     /// Problems of `GET /v1/quote/{quote_id}/receipt` and of its market.
-    ReceiptProblems: COMMON, KEY, OPEN, [Code::ReceiptUnavailable, Code::Overloaded];
+    ReceiptProblems: COMMON, KEY, OPEN, [Code::ReceiptUnavailable, Code::NotReady, Code::Overloaded];
     /// Problems of `POST /v1/build`.
     BuildProblems: COMMON, BODY, KEY, MARKET, [Code::ValidationFailed, Code::Permit2SignatureInvalid], OPEN, [Code::QuoteStale];
     /// Problems of market data requested by path and query.

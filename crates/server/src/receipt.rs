@@ -23,7 +23,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Returns the receipt of a quote.
 ///
 /// # Errors
-/// `QUOTE_NOT_FOUND`, `QUOTE_EXPIRED`, `RECEIPT_UNAVAILABLE` or `OVERLOADED`.
+/// `QUOTE_NOT_FOUND`, `QUOTE_EXPIRED`, `RECEIPT_UNAVAILABLE`, `NOT_READY` or `OVERLOADED`.
 #[utoipa::path(get, operation_id = "receipt", path = "/v1/quote/{quote_id}/receipt", tag = "swap", summary = "A receipt of best execution", security(("api_key" = [])),
     params(Named),
     responses((status = 200, description = "The receipt, as canonical JSON under `data`: the request, the block, a digest of the market, the pools of the route, the order and program, and the quote unchanged. `braid verify` recomputes it offline. The process that gave the quote has the receipt while the quote is open.", body = Object), ReceiptProblems))]

@@ -33,7 +33,7 @@ pub async fn quote(
 /// Returns a stored quote, unchanged.
 ///
 /// # Errors
-/// `QUOTE_NOT_FOUND` or `QUOTE_EXPIRED`.
+/// `QUOTE_NOT_FOUND`, `QUOTE_EXPIRED` or `NOT_READY`.
 #[utoipa::path(get, operation_id = "stored_quote", path = "/v1/quote/{quote_id}", tag = "swap", summary = "A stored quote", security((), ("api_key" = [])),
     params(Named),
     responses((status = 200, description = "The quote, unchanged.", body = Data<QuoteAnswer>), StoredProblems))]
@@ -48,7 +48,7 @@ pub async fn stored_quote(
 /// Draws the route of a quote.
 ///
 /// # Errors
-/// `QUOTE_NOT_FOUND` or `QUOTE_EXPIRED`.
+/// `QUOTE_NOT_FOUND`, `QUOTE_EXPIRED` or `NOT_READY`.
 #[utoipa::path(get, operation_id = "route_picture", path = "/v1/quote/{quote_id}/route.svg", tag = "swap", summary = "A stored quote's route as a picture", security((), ("api_key" = [])),
     params(Named),
     responses((status = 200, description = "The route: tokens, steps, amounts and shares. The same quote gives the same bytes.", body = String, content_type = "image/svg+xml"), StoredProblems))]

@@ -22,7 +22,7 @@ pub use error::StoreError;
 pub use keys::{ApiKey, KeyId, KeyRecord, KeyState, KeyStore, KeyTerms};
 pub use market::MarketStore;
 pub use quotes::{DiskState, QuoteRecord, QuoteStore};
-pub use replicas::{Replicas, SharedKeys};
+pub use replicas::{NoAnswer, Replicas, SharedKeys};
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ pub use code::{Code, Meaning};
 pub use field::{FieldCode, FieldError};
 
 use braid_simulation::WorkError;
-use braid_store::StoreError;
+use braid_store::{NoAnswer, StoreError};
 
 /// An error for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +85,12 @@ impl From<StoreError> for Problem {
             }
             other => Self::internal(other),
         }
+    }
+}
+
+impl From<NoAnswer> for Problem {
+    fn from(_: NoAnswer) -> Self {
+        Self::new(Code::NotReady, "the service's shared store does not answer: retry")
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::killed::{Served, start_with};
 use crate::network::{Network, network};
-use crate::support::{KEY, NOW_MS, Service, data, market, request};
+use crate::support::{KEY, NOW_MS, Service, data, market, problem, request};
 
 /// How long a test waits for an answer before it gives up.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
@@ -192,7 +192,14 @@ async fn without_the_server_each_service_goes_on_alone_and_says_so() {
     let alone = one.quote(&request()).await;
     assert!(warned(&alone));
     assert_eq!(build(&one, &alone).await, 200);
-    assert_eq!(build(&other, &alone).await, 404, "nobody gave it to the other");
+    let body = json!({"quote_id": alone["quote_id"]});
+    let unknown = other.post("/v1/build", &body).send().await.unwrap();
+    assert_eq!(unknown.headers()["retry-after"], "1");
+    let (status, answer) = problem(unknown).await;
+    let told = (status, answer["code"].as_str(), answer["retryable"].as_bool());
+    assert_eq!(told, (503, Some("NOT_READY"), Some(true)), "the server may have it: {answer:#}");
+    let path = format!("/v1/quote/{}", alone["quote_id"].as_str().unwrap());
+    assert_eq!(other.get(&path).send().await.unwrap().status(), 503);
     assert_eq!(build(&one, &before).await, 200, "its own disk has it");
     assert_eq!(check_of_replicas(&one).await, "failing");
 
@@ -204,7 +211,9 @@ async fn without_the_server_each_service_goes_on_alone_and_says_so() {
             break quote;
         }
     };
-    while build(&other, &shared).await == 404 {}
+    while build(&other, &shared).await == 503 {}
+    assert_eq!(build(&other, &shared).await, 200);
+    assert_eq!(build(&other, &alone).await, 404, "nobody gave it to the server");
     assert_eq!(build(&one, &before).await, 200);
     assert_eq!([check_of_replicas(&one).await, check_of_replicas(&other).await], ["ok", "ok"]);
 }

@@ -52,6 +52,11 @@ impl fmt::Debug for Replicas {
 #[error("the Redis server cannot be used ({0}): start it, name another one with --redis, or leave the option out")]
 pub struct NoRedis(String);
 
+/// The server does not answer, or failed a moment ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the Redis server does not answer")]
+pub struct NoAnswer;
+
 impl From<RedisError> for NoRedis {
     fn from(error: RedisError) -> Self {
         // what the system or TLS says, such as a certificate that nobody vouches for; it knows no URL

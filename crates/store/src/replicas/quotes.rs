@@ -4,7 +4,7 @@ use alloy_primitives::{Address, U256};
 use redis::{AsyncCommands as _, ExistenceCheck, SetExpiry, SetOptions};
 use uuid::Uuid;
 
-use super::{Connection, Replicas};
+use super::{Connection, NoAnswer, Replicas};
 use crate::QuoteRecord;
 
 /// Bytes before a quote's body: the time until which it is kept.
@@ -12,6 +12,12 @@ const HEAD: usize = 8;
 
 fn name(id: Uuid) -> String {
     format!("braid:quote:{id}")
+}
+
+/// Reads a quote as [`Replicas::share_quote`] writes it.
+fn record(value: &[u8]) -> Option<QuoteRecord> {
+    let (head, body) = value.split_at_checked(HEAD)?;
+    Some(QuoteRecord { keep_until_ms: u64::from_be_bytes(head.try_into().ok()?), body: body.into() })
 }
 
 impl Replicas {
@@ -25,12 +31,14 @@ impl Replicas {
         self.ask(write).await.is_some()
     }
 
-    /// Returns a quote that another service shared.
-    pub async fn shared_quote(&self, id: Uuid) -> Option<QuoteRecord> {
+    /// Returns a quote that another service shared; `None` if the server has none with this id.
+    ///
+    /// # Errors
+    /// [`NoAnswer`] while the server fails: it may have the quote.
+    pub async fn shared_quote(&self, id: Uuid) -> Result<Option<QuoteRecord>, NoAnswer> {
         let read = async |mut connection: Connection| connection.get::<_, Option<Vec<u8>>>(name(id)).await;
-        let value = self.ask(read).await??;
-        let (head, body) = value.split_at_checked(HEAD)?;
-        Some(QuoteRecord { keep_until_ms: u64::from_be_bytes(head.try_into().ok()?), body: body.into() })
+        let value = self.ask(read).await.ok_or(NoAnswer)?;
+        Ok(value.and_then(|value| record(&value)))
     }
 
     /// Reserves a Permit2 nonce of an owner for some seconds. Returns false if another service used it; `None` while
