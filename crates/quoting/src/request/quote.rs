@@ -6,9 +6,9 @@ use braid_protocols::Product;
 use serde::{Deserialize, Serialize};
 
 use super::declare::{Request as _, request};
-use super::kind::{Account, Amount, Chain, FeeBps, Flag, Integer, Kind as _, List, Pool, Text, Tier, Token, nested};
+use super::kind::{Account, Amount, Chain, FeeBps, Flag, Integer, Kind, List, Pool, Text, Tier, Token, nested};
 use super::parse::AskedToken;
-use crate::json::{Item, Object, Reader};
+use crate::json::{Json, Object, Reader};
 use crate::problem::{FieldCode, FieldError, Problem};
 
 /// Most inputs, and most outputs, of a quote.
@@ -28,6 +28,9 @@ const MAX_FILTERS: usize = 256;
 
 /// The whole output value, in basis points.
 const ALL_BPS: u16 = 10_000;
+
+/// The share of an output, in basis points.
+const SHARE: Integer<u16> = Integer(1..=ALL_BPS);
 
 /// The approvals that an answer lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +106,7 @@ request! {
         /// Token; `0xEeee…EEeE` or the zero address for ether.
         "address" => pub token: AskedToken = Token, required;
         /// Share of the total output value, in basis points. Required, unless the output is exact.
-        pub ratio_bps: Option<u16> = Integer(1..=10_000_u16), optional;
+        pub ratio_bps: Option<u16> = SHARE, optional;
         /// Exact output, instead of `ratio_bps`: the least that the recipient gets, in atomic units, decimal, above zero.
         pub amount: Option<U256> = Amount, optional;
     }
@@ -179,31 +182,39 @@ impl OutputEntry {
     }
 }
 
+/// A list of the request, with the names of its entries' fields.
+#[derive(Clone, Copy)]
+struct Side {
+    name: &'static str,
+    fields: &'static [&'static str],
+}
+
+const INPUTS: Side = Side { name: "inputs", fields: InputEntry::FIELDS };
+
+const OUTPUTS: Side = Side { name: "outputs", fields: OutputEntry::FIELDS };
+
 /// Checks inputs and outputs against each other, as far as they are readable.
 fn check_entries(r: &mut Reader, object: &Object<'_>) {
-    let outputs = entries(object, "outputs", MAX_ENTRIES, OutputEntry::read);
-    let inputs = entries(object, "inputs", MAX_ENTRIES, InputEntry::read);
-    let sold: Vec<_> = inputs.iter().map(|entry| entry.as_ref().map(|e| e.token.address)).collect();
-    let bought: Vec<_> = outputs.iter().map(|entry| entry.as_ref().map(|e| e.token.address)).collect();
-    for (side, tokens) in [("inputs", &sold), ("outputs", &bought)] {
+    let [sold, bought] = [INPUTS, OUTPUTS].map(|side| tokens(object, side));
+    for (side, tokens) in [(INPUTS, &sold), (OUTPUTS, &bought)] {
         for (index, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_some()) {
-            let pointer = format!("/{side}/{index}/address");
+            let pointer = format!("/{}/{index}/address", side.name);
             if tokens.iter().take(index).any(|earlier| earlier == token) {
-                r.wrong(&pointer, FieldCode::TokenDuplicate, format!("the token is named twice in {side}"));
-            } else if side == "outputs" && sold.contains(token) {
+                let detail = format!("the token is named twice in {}", side.name);
+                r.wrong(&pointer, FieldCode::TokenDuplicate, detail);
+            } else if side.name == OUTPUTS.name && sold.contains(token) {
                 r.wrong(&pointer, FieldCode::TokenOnBothSides, "the token is an input too");
             }
         }
     }
-    check_shares(r, object, &outputs);
+    check_shares(r, object);
 }
 
 /// Checks that the recipient does not lose an output.
 fn check_recipient(r: &mut Reader, object: &Object<'_>) {
     let Some(item) = object.get("recipient") else { return };
     let Some(recipient) = Account.read(&mut Reader::default(), &item) else { return };
-    let outputs = entries(object, "outputs", MAX_ENTRIES, OutputEntry::read);
-    if outputs.iter().flatten().any(|entry| loses(recipient, entry.token)) {
+    if tokens(object, OUTPUTS).into_iter().flatten().any(|token| loses(recipient, token)) {
         let detail = "the contract of an output token, or of wrapped ether for ether, is not allowed here: what it receives is lost";
         r.wrong(&item.pointer, FieldCode::AddressForbidden, detail);
     }
@@ -216,12 +227,12 @@ fn check_partner(r: &mut Reader, object: &Object<'_>) {
     let Some(fee) = again.object(item.value, &item.pointer, PartnerFeeRequest::FIELDS) else { return };
     let Some(recipient) = fee.get("partner_recipient").and_then(|item| Account.read(&mut again, &item)) else { return };
     let on_output = fee.get("partner_fee_on_output").map_or(Some(false), |item| Flag.read(&mut again, &item));
-    let taken_in = match on_output {
-        Some(true) => entries(object, "outputs", MAX_ENTRIES, |r, item| Some(OutputEntry::read(r, item)?.token)),
-        Some(false) => entries(object, "inputs", MAX_ENTRIES, |r, item| Some(InputEntry::read(r, item)?.token)),
+    let side = match on_output {
+        Some(true) => OUTPUTS,
+        Some(false) => INPUTS,
         None => return,
     };
-    if taken_in.into_iter().flatten().any(|token| loses(recipient, token)) {
+    if tokens(object, side).into_iter().flatten().any(|token| loses(recipient, token)) {
         let detail = "the contract of a token that the fee is taken in, or of wrapped ether for ether, is not allowed here: what it receives is lost";
         r.wrong(&format!("{}/partner_recipient", item.pointer), FieldCode::AddressForbidden, detail);
     }
@@ -229,63 +240,59 @@ fn check_partner(r: &mut Reader, object: &Object<'_>) {
 
 /// Returns whether what an account receives of a token is lost: the account is the token's contract, or that of wrapped ether,
 /// which credits ether to its sender, the proxy.
-fn loses(account: Address, token: AskedToken) -> bool {
-    account == token.address || (account == WETH && token.address == NATIVE_ETHER)
+fn loses(account: Address, token: Address) -> bool {
+    account == token || (account == WETH && token == NATIVE_ETHER)
 }
 
 /// Checks that every input has an amount or, for an exact output, that the only input has none.
 fn check_amounts(r: &mut Reader, object: &Object<'_>) {
-    let given = given(object, "inputs", InputEntry::FIELDS, "amount");
+    let given = given(object, INPUTS, "amount");
     if !is_exact(object) {
-        record(r, &given, false, ("inputs", "amount"), FieldCode::Required, "amount is required");
+        record(r, &given, false, (INPUTS, "amount"), FieldCode::Required, "amount is required");
         return;
     }
-    check_alone(r, "/inputs", given.len());
+    check_alone(r, object, INPUTS);
     let detail = "remove the input's amount: the output's is exact, and the answer states how much is sold at most";
-    record(r, &given, true, ("inputs", "amount"), FieldCode::AmountConflict, detail);
+    record(r, &given, true, (INPUTS, "amount"), FieldCode::AmountConflict, detail);
 }
 
 /// Checks that every output has a share and that the shares sum to 10000 or, for an exact output, that it is the only
 /// one and has no share.
-fn check_shares(r: &mut Reader, object: &Object<'_>, outputs: &[Option<OutputEntry>]) {
-    let given = given(object, "outputs", OutputEntry::FIELDS, "ratio_bps");
+fn check_shares(r: &mut Reader, object: &Object<'_>) {
+    let given = given(object, OUTPUTS, "ratio_bps");
     if is_exact(object) {
-        check_alone(r, "/outputs", given.len());
+        check_alone(r, object, OUTPUTS);
         let detail = "an output has an exact amount or a share, not both";
-        record(r, &given, true, ("outputs", "ratio_bps"), FieldCode::AmountConflict, detail);
+        record(r, &given, true, (OUTPUTS, "ratio_bps"), FieldCode::AmountConflict, detail);
         return;
     }
-    record(
-        r,
-        &given,
-        false,
-        ("outputs", "ratio_bps"),
-        FieldCode::Required,
-        "ratio_bps is required, or an exact amount",
-    );
-    let ratios: Option<Vec<u64>> = outputs.iter().map(|entry| Some(u64::from(entry.as_ref()?.ratio_bps?))).collect();
-    if let Some(sum) = ratios.filter(|ratios| !ratios.is_empty()).map(|ratios| ratios.iter().sum::<u64>())
+    let detail = "ratio_bps is required, or an exact amount";
+    record(r, &given, false, (OUTPUTS, "ratio_bps"), FieldCode::Required, detail);
+    if let Some(sum) = sum_of_shares(object)
         && sum != BPS
     {
         r.wrong("/outputs", FieldCode::RatioSumInvalid, format!("ratio_bps must sum to {BPS}, got {sum}"));
     }
 }
 
-fn check_alone(r: &mut Reader, pointer: &str, count: usize) {
+/// Sums the shares of all outputs; `None` if one is absent or wrong, or there are no outputs, or more than are read.
+fn sum_of_shares(object: &Object<'_>) -> Option<u64> {
+    let ratios: Vec<u16> = each(object, OUTPUTS, "ratio_bps", &SHARE).into_iter().collect::<Option<_>>()?;
+    let are_all_read = !ratios.is_empty() && ratios.len() == count(object, OUTPUTS);
+    are_all_read.then(|| ratios.into_iter().map(u64::from).sum())
+}
+
+fn check_alone(r: &mut Reader, object: &Object<'_>, side: Side) {
+    let count = count(object, side);
     if count > 1 {
         let detail = format!("an exact output needs one input and one output, got {count}");
-        r.wrong(pointer, FieldCode::ExactOutputUnsupported, detail);
+        r.wrong(&format!("/{}", side.name), FieldCode::ExactOutputUnsupported, detail);
     }
 }
 
 /// Returns whether an output has an exact amount, readable or not.
 fn is_exact(object: &Object<'_>) -> bool {
-    given(object, "outputs", OutputEntry::FIELDS, "amount").contains(&Some(true))
-}
-
-/// Returns for each entry whether it has a field, readable or not; `None` for an entry that is no object.
-fn given(object: &Object<'_>, side: &str, known: &[&str], name: &str) -> Vec<Option<bool>> {
-    entries(object, side, MAX_ENTRIES, |r, item| Some(r.object(item.value, &item.pointer, known)?.get(name).is_some()))
+    given(object, OUTPUTS, "amount").contains(&Some(true))
 }
 
 /// Records a mistake at every entry that has a field (`wrong`), or at every one that lacks it (`!wrong`).
@@ -293,23 +300,44 @@ fn record(
     r: &mut Reader,
     given: &[Option<bool>],
     wrong: bool,
-    (side, name): (&str, &str),
+    (side, name): (Side, &str),
     code: FieldCode,
     detail: &str,
 ) {
     for (index, _) in given.iter().enumerate().filter(|(_, has)| **has == Some(wrong)) {
-        r.wrong(&format!("/{side}/{index}/{name}"), code, detail);
+        r.wrong(&format!("/{}/{index}/{name}", side.name), code, detail);
     }
 }
 
-/// Returns the entries of a list; `None` for a wrong one, whose mistakes are recorded already.
-fn entries<T>(
-    object: &Object<'_>,
-    name: &str,
-    most: usize,
-    read: impl Fn(&mut Reader, &Item<'_>) -> Option<T>,
-) -> Vec<Option<T>> {
+/// Returns the token of each entry; `None` where it cannot be read.
+fn tokens(object: &Object<'_>, side: Side) -> Vec<Option<Address>> {
+    each(object, side, "address", &Token).into_iter().map(|token| Some(token?.address)).collect()
+}
+
+/// Reads one field of each entry, whatever is wrong with the others; `None` where it is absent or wrong.
+fn each<K: Kind>(object: &Object<'_>, side: Side, name: &str, kind: &K) -> Vec<Option<K::Value>> {
     let mut again = Reader::default();
-    let items = object.get(name).and_then(|list| again.list(&list, 1, most)).unwrap_or_default();
-    items.iter().map(|item| read(&mut again, item)).collect()
+    let read = |entry: Option<Object<'_>>| kind.read(&mut again, &entry?.get(name)?);
+    entries(object, side).into_iter().map(read).collect()
+}
+
+/// Returns for each entry whether it has a field, readable or not; `None` for an entry that is no object.
+fn given(object: &Object<'_>, side: Side, name: &str) -> Vec<Option<bool>> {
+    entries(object, side).into_iter().map(|entry| Some(entry?.get(name).is_some())).collect()
+}
+
+/// Opens the entries of a list, up to the most that a request may have; `None` for one that is no object. Mistakes are
+/// recorded already.
+fn entries<'a>(object: &Object<'a>, side: Side) -> Vec<Option<Object<'a>>> {
+    let mut again = Reader::default();
+    let items = object.get(side.name).and_then(|list| again.list(&list, 1, MAX_ENTRIES)).unwrap_or_default();
+    items.iter().map(|item| again.object(item.value, &item.pointer, side.fields)).collect()
+}
+
+/// Returns the number of entries of a list, including those beyond the most that a request may have.
+fn count(object: &Object<'_>, side: Side) -> usize {
+    match object.get(side.name).map(|item| item.value) {
+        Some(Json::List(entries)) => entries.len(),
+        _ => 0,
+    }
 }

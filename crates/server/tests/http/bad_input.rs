@@ -208,6 +208,48 @@ async fn all_mistakes_are_told_at_once() {
     assert!(body["error"]["message"].as_str().unwrap().contains("surprise"));
 }
 
+/// Entries with any mistake were once left out of the checks of entries against each other, and entries past the sixth out
+/// of the sum.
+#[tokio::test]
+async fn a_mistake_hides_none_across_entries_and_invents_none() {
+    let service = Service::start().await;
+    let input = |amount: &str| json!({"chain_id": 1, "address": USDC, "amount": amount});
+    let output = |address: &str, ratio: u64| json!({"chain_id": 1, "address": address, "ratio_bps": ratio});
+    let weth = WETH.to_string();
+    let shares = [1_428, 1_428, 1_428, 1_428, 1_428, 1_428, 1_432];
+    let address = |n: usize| format!("0x{:040x}", n + 1);
+    let seven: Vec<Value> = shares.iter().enumerate().map(|(n, share)| output(&address(n), *share)).collect();
+    let mut forbidden = with("/outputs", json!([output(&weth, 0)]));
+    forbidden["recipient"] = json!(weth);
+    let mut lost_fee = with("/inputs/0/amount", json!("1.5"));
+    lost_fee["partner_fee"] = json!({"partner_fee_bps": 25, "partner_recipient": USDC});
+    let exact: Vec<Value> = (0..7).map(|n| json!({"chain_id": 1, "address": address(n), "amount": "1"})).collect();
+    let mut bought = with("/outputs", json!(exact));
+    bought["inputs"] = json!([{"chain_id": 1, "address": USDC}]);
+    let rows: [(Value, &[(&str, &str)]); 6] = [
+        (
+            with("/outputs", json!([output("0x12", 9_000)])),
+            &[("/outputs/0/address", "ADDRESS_INVALID"), ("/outputs", "RATIO_SUM_INVALID")],
+        ),
+        (
+            with("/inputs", json!([input("1.5"), input("1")])),
+            &[("/inputs/0/amount", "AMOUNT_INVALID"), ("/inputs/1/address", "TOKEN_DUPLICATE")],
+        ),
+        (forbidden, &[("/outputs/0/ratio_bps", "OUT_OF_RANGE"), ("/recipient", "ADDRESS_FORBIDDEN")]),
+        (lost_fee, &[("/inputs/0/amount", "AMOUNT_INVALID"), ("/partner_fee/partner_recipient", "ADDRESS_FORBIDDEN")]),
+        (with("/outputs", json!(seven)), &[("/outputs", "LENGTH_INVALID")]),
+        (bought, &[("/outputs", "LENGTH_INVALID"), ("/outputs", "EXACT_OUTPUT_UNSUPPORTED")]),
+    ];
+    for (body, expected) in rows {
+        let (status, answer) = service.refused_quote(&body).await;
+        let expected: Vec<_> =
+            expected.iter().map(|(pointer, code)| ((*pointer).to_owned(), (*code).to_owned())).collect();
+        assert_eq!((status, codes(&answer)), (422, expected), "{answer:#}");
+        let details = answer["errors"].to_string();
+        assert!(!details.contains("got 6"), "a list of seven is counted to its end: {details}");
+    }
+}
+
 #[tokio::test]
 async fn a_partner_fee_above_the_cap_has_a_code_of_its_own() {
     let service = Service::start().await;
