@@ -2,12 +2,10 @@
 
 use braid_primitives::{Address, NATIVE_ETHER, U256};
 use braid_routing::Route;
+pub use braid_routing::machine::MAX_AMOUNT;
 use serde::{Deserialize, Serialize};
 
 use crate::partner::{MAX_PARTNER_FEE_BPS, PartnerFee};
-
-/// The largest amount that the proxy's ledger carries: 2¹²⁸ − 1.
-pub const MAX_AMOUNT: U256 = U256::from_limbs([u64::MAX, u64::MAX, 0, 0]);
 
 /// The most tokens that an order and its program may name together.
 pub const MAX_TOKENS: usize = 255;

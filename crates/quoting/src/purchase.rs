@@ -115,7 +115,7 @@ fn exactly(
         return Ok(None);
     }
     let prepared = &search.published.prepared;
-    let Some((sold, route)) = path.filter(|(sold, _)| *sold <= MAX_AMOUNT) else { return Ok(None) };
+    let Some((sold, route)) = path else { return Ok(None) };
     let maximum = maximum_amount(sold, search.request.slippage_tolerance_bps).min(MAX_AMOUNT);
     let order = search.order(&[maximum], std::iter::once(amount));
     let Some(program) = encode_purchase(&search.published.head.market, &route, &order)? else { return Ok(None) };

@@ -10,6 +10,9 @@ use braid_protocols::{Pool, RouteState, SwapError};
 
 use crate::Step;
 
+/// The largest amount that the proxy's ledger carries: 2¹²⁸ − 1.
+pub const MAX_AMOUNT: U256 = U256::from_limbs([u64::MAX, u64::MAX, 0, 0]);
+
 /// The balances of an order in one token, in atomic units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
@@ -74,14 +77,16 @@ impl<T: Copy + PartialEq> Ledger<T> {
         account.due = account.due.saturating_add(amount);
     }
 
-    /// Adds an amount that arrives at the proxy. Returns `false`, and adds nothing, if the sum exceeds 256 bits.
+    /// Adds an amount that arrives at the proxy. Returns `false`, and adds nothing, if the sum exceeds [`MAX_AMOUNT`], at
+    /// which the proxy reverts.
     pub fn credit(&mut self, token: T, amount: U256) -> bool {
         let account = self.entry(token);
-        match account.at_hand().checked_add(amount) {
-            Some(_) => account.held = account.held.saturating_add(amount),
-            None => return false,
+        let held = account.held.saturating_add(amount);
+        let is_carried = account.due.saturating_add(held) <= MAX_AMOUNT;
+        if is_carried {
+            account.held = held;
         }
-        true
+        is_carried
     }
 
     /// Takes an amount of a token, which is at most what is at hand. Returns whom it was taken from: the payer, as long
@@ -254,11 +259,12 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_beyond_256_bits_is_refused() {
+    fn a_sum_that_the_proxy_does_not_carry_is_refused() {
         let mut ledger = Ledger::default();
-        assert!(ledger.credit('a', U256::MAX) && !ledger.credit('a', U256::ONE));
-        assert_eq!(ledger.at_hand('a'), U256::MAX);
-        ledger.owe('b', U256::MAX);
+        assert!(!ledger.credit('a', U256::MAX) && !ledger.credit('a', U256::ONE << 128));
+        assert!(ledger.credit('a', MAX_AMOUNT) && !ledger.credit('a', U256::ONE));
+        assert_eq!(ledger.at_hand('a'), MAX_AMOUNT);
+        ledger.owe('b', MAX_AMOUNT);
         assert!(!ledger.credit('b', U256::ONE), "what is due counts");
     }
 }

@@ -56,7 +56,7 @@ impl Observer for Amounts {
             return Err(EncodeError::AmountInDiffers { step, got, expected });
         }
         let token_out = ran.leg.token_out;
-        if run.output(token_out) > MAX_AMOUNT || ran.leg.step.amount_out > MAX_AMOUNT {
+        if !ran.is_carried || run.output(token_out) > MAX_AMOUNT || ran.leg.step.amount_out > MAX_AMOUNT {
             return Err(EncodeError::AmountTooLarge { step });
         }
         Ok(())

@@ -22,6 +22,8 @@ pub(crate) struct Ran<'a> {
     pub(crate) destination: Destination,
     /// Whether it is the wrapping that the next step does by itself.
     pub(crate) folded: bool,
+    /// Whether the ledger carries its output beside what it has of the token.
+    pub(crate) is_carried: bool,
 }
 
 /// Who is paid by the proxy itself.
@@ -137,7 +139,7 @@ impl<'a> Run<'a> {
             (amount, Some(self.ledger.spend(leg.token_in, amount)))
         };
         let amount_out = leg.step.amount_out;
-        match place.destination {
+        let is_carried = match place.destination {
             Destination::Proxy => self.ledger.credit(leg.token_out, amount_out),
             Destination::Recipient => self.delivered.credit(leg.token_out, amount_out),
             Destination::NextPool => {
@@ -146,7 +148,7 @@ impl<'a> Run<'a> {
             }
         };
         let (route_step, destination) = (place.route_step, place.destination);
-        observer.step(&Ran { route_step, leg, amount_in, spent_from, destination, folded }, self)
+        observer.step(&Ran { route_step, leg, amount_in, spent_from, destination, folded, is_carried }, self)
     }
 
     fn pay<O: Observer>(&mut self, token: Address, amount: U256, to: Payee, observer: &mut O) {

@@ -5,6 +5,7 @@ use braid_primitives::{ExecutionBlock, U256};
 use braid_protocols::Product;
 
 use super::wanted::Purchase;
+use crate::machine::MAX_AMOUNT;
 use crate::{Prepared, Route, SimplePlan, Step};
 
 /// Finds the cheapest route that buys exactly the amount along one path of pools that the proxy can buy from, and
@@ -27,7 +28,7 @@ pub fn along_one_path(
 }
 
 /// Computes the amounts and the gas of a path's steps for buying an exact amount. `None` for a route that splits or
-/// uses a pool twice, and if the proxy cannot buy from a pool.
+/// uses a pool twice, and if the proxy cannot buy from a pool or carry an amount.
 pub fn buy_along(market: &Market, at: &ExecutionBlock, route: &Route, amount: U256) -> Option<(U256, Route)> {
     let mut wanted = amount;
     let mut steps: Vec<Step> = Vec::with_capacity(route.steps.len());
@@ -38,6 +39,9 @@ pub fn buy_along(market: &Market, at: &ExecutionBlock, route: &Route, amount: U2
         }
         let pool = market.pool(step.pool)?;
         let amount_in = pool.amount_in_for(step.coin_in, step.coin_out, wanted).ok()?;
+        if amount_in > MAX_AMOUNT {
+            return None;
+        }
         // Takes the gas of a sale of the computed input, which crosses the same ticks.
         let gas_units = pool.swap(at, step.coin_in, step.coin_out, amount_in).ok()?.gas_units;
         steps.push(Step { amount_in, amount_out: wanted, gas_units, ..step.clone() });

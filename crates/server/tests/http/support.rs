@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use braid_ethereum::{FeeData, Head, Node, SyncStatus};
 use braid_market::{Market, Tokens};
-use braid_primitives::{Address, B256, Block, NATIVE_ETHER, Token, WETH, address};
+use braid_primitives::{Address, B256, Block, NATIVE_ETHER, Token, U256, WETH, address};
+use braid_protocols::lido::{self, STETH, WSTETH};
 use braid_protocols::{Pool, PoolState, Product, uniswap_v2};
 use braid_quoting::feed;
 use braid_server::{App, Config, ManualClock, MarketFeed, Parts, serve, stream};
@@ -266,6 +267,30 @@ pub fn market(weth: u128) -> Market {
 pub fn market_with_island() -> Market {
     let pool = (7, Product::UniswapV2, (LONELY, 1_000_000), (ISLAND, 1_000_000));
     market_with(1_000, &[(ISLAND, "ISLE", 18)], &[pool])
+}
+
+/// Returns the same market with the wrapper of stETH, at 1.2 stETH for each wstETH.
+pub fn market_with_wrapped_steth() -> Market {
+    let market = market(1_000);
+    let mut tokens = Tokens::clone(market.tokens());
+    let coins = [(STETH, "stETH"), (WSTETH, "wstETH")].map(|(address, symbol)| {
+        let name = format!("{symbol} of the test");
+        tokens.insert(Token { address, symbol: symbol.into(), name, decimals: 18 });
+        tokens.id(address).unwrap()
+    });
+    let state = lido::State {
+        total_pooled_ether_wei: U256::from(12_000_000_000_000_000_000_000_u128),
+        total_shares: U256::from(10_000_000_000_000_000_000_000_u128),
+        stake_limit: lido::StakeLimit::Paused,
+        stopped: false,
+    };
+    let pool = Pool {
+        key: WSTETH.into(),
+        product: Product::LidoWsteth,
+        coins: coins.into_iter().collect(),
+        state: PoolState::Lido(state),
+    };
+    market.next(*market.block(), Arc::new(tokens), vec![pool]).unwrap()
 }
 
 type Row = (u8, Product, (Address, u128), (Address, u128));

@@ -1,9 +1,10 @@
 //! Tests of requests that no route can serve.
 
 use braid_primitives::WETH;
+use braid_protocols::lido::{STETH, WSTETH};
 use serde_json::{Value, json};
 
-use crate::support::{DAI, LONELY, Service, USDC, WBTC, swap};
+use crate::support::{DAI, LONELY, Service, USDC, WBTC, market_with_wrapped_steth, purchase, swap};
 
 #[tokio::test]
 async fn what_cannot_be_routed_is_the_callers_problem_and_says_which() {
@@ -39,6 +40,28 @@ async fn an_amount_that_is_too_large_is_never_called_too_small() {
             let code = answer["code"].as_str().unwrap_or("quoted");
             assert!(status == 200 || code == "INSUFFICIENT_LIQUIDITY", "10^{zeros} from {from} to {to}: {code}");
         }
+    }
+}
+
+/// The route of an amount that a conversion raised to 2^128 was found, but could not be encoded: the answer was a 500.
+#[tokio::test]
+async fn an_amount_that_a_conversion_makes_too_large_is_refused() {
+    let service = Service::start().await;
+    service.publish(market_with_wrapped_steth());
+    let [wsteth, steth] = [WSTETH, STETH].map(|token| token.to_string());
+    let sold = |amount: u128| swap(&wsteth, &amount.to_string(), &steth);
+    // 1.2 stETH for each
+    let most = u128::MAX / 6 * 5;
+    service.quote(&sold(most)).await;
+    for amount in [most / 100 * 101, u128::MAX] {
+        let (status, answer) = service.refused_quote(&sold(amount)).await;
+        assert_eq!((status, answer["code"].as_str()), (422, Some("INSUFFICIENT_LIQUIDITY")), "{answer:#}");
+    }
+    for amount in [most, u128::MAX] {
+        let body = purchase(&wsteth, &amount.to_string(), &steth);
+        let (status, answer) = refused_or_quoted(&service, &body).await;
+        let code = answer["code"].as_str().unwrap_or("quoted");
+        assert!(status == 200 || code == "INSUFFICIENT_LIQUIDITY", "{amount} of stETH: {answer:#}");
     }
 }
 
