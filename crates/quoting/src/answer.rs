@@ -36,7 +36,8 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower
     notes.extend(may_buy_more(draft).then(warnings::surplus));
     notes.extend((request.excludes_wrapping() && wraps_ether(draft)).then(warnings::wrapping));
     notes.extend(warnings::unknown_pools(&draft.unknown.pools));
-    notes.extend(warnings::long_ttl(request.ttl_s, request.slippage_tolerance_bps));
+    let ttl_ms = draft.expires_at_ms.saturating_sub(draft.input.created_at_ms);
+    notes.extend(warnings::long_ttl(ttl_ms, request.slippage_tolerance_bps));
     notes.extend(draft.exclusions.unverified.iter().map(warnings::unverified));
     notes.extend(warnings::shares(&asked_shares(draft), &values_got(draft)));
     notes.extend((!holdings.complete).then(warnings::accounts_unread));
@@ -50,7 +51,7 @@ pub(crate) fn quote(draft: &Draft, proxy_state: ProxyState, excluded_by_follower
         quote_id: draft.input.id,
         created_at: rfc3339(draft.input.created_at_ms),
         expires_at: rfc3339(draft.expires_at_ms),
-        ttl_ms: draft.expires_at_ms.saturating_sub(draft.input.created_at_ms),
+        ttl_ms,
         block: BlockRef { number: block.number, hash: block.hash, timestamp: block.timestamp },
         taker: Eip55(request.taker),
         recipient: Eip55(request.recipient),

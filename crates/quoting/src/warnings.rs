@@ -57,12 +57,12 @@ pub(crate) fn unknown_pools(pools: &[PoolKey]) -> Option<Warning> {
 }
 
 /// Longest lifetime without a warning, in seconds: the default.
-const DEFAULT_TTL_S: u16 = 120;
+const DEFAULT_TTL_S: u32 = 120;
 
 /// Warns of a long lifetime, during which prices may pass the minimum. Assumes that a price's standard deviation grows
 /// with the square root of time.
-pub(crate) fn long_ttl(ttl_s: Option<u16>, slippage_bps: u16) -> Option<Warning> {
-    let ttl_s = ttl_s.filter(|ttl_s| *ttl_s > DEFAULT_TTL_S)?;
+pub(crate) fn long_ttl(ttl_ms: u64, slippage_bps: u16) -> Option<Warning> {
+    let ttl_s = Some(u32::try_from(ttl_ms / 1_000).unwrap_or(u32::MAX)).filter(|ttl_s| *ttl_s > DEFAULT_TTL_S)?;
     let ratio = (f64::from(ttl_s) / f64::from(DEFAULT_TTL_S)).sqrt();
     let message = format!(
         "in {ttl_s} s prices move about {ratio:.1} times as far as in {DEFAULT_TTL_S} s, and the minimum is {slippage_bps} basis points below what is \
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn a_long_lifetime_warns_of_price_movement() {
-        assert!(long_ttl(None, 100).is_none() && long_ttl(Some(120), 100).is_none());
-        let warning = long_ttl(Some(900), 50).unwrap();
+        assert!(long_ttl(10_000, 100).is_none() && long_ttl(120_000, 100).is_none());
+        let warning = long_ttl(900_000, 50).unwrap();
         assert!(
             warning.message.contains("50 basis points") && warning.message.contains("900 s"),
             "{}",

@@ -155,6 +155,18 @@ async fn a_time_out_of_bounds_is_refused_and_a_short_one_warns_of_nothing() {
     assert_eq!(built["deadline"], NOW_S + 600);
 }
 
+/// The warning once came only where the request set the time.
+#[tokio::test]
+async fn a_long_time_that_the_service_sets_warns_too() {
+    let service = Service::with(Config { quote_ttl_ms: 3_600_000, ..Config::default() }).await;
+    let is_warned = |quote: &Value| quote["warnings"].as_array().unwrap().iter().any(|told| told["code"] == "LONG_TTL");
+    let mut body = request();
+    let quote = service.quote(&body).await;
+    assert_eq!((&quote["ttl_ms"], is_warned(&quote)), (&json!(3_600_000), true), "{}", quote["warnings"]);
+    body["ttl_s"] = json!(120);
+    assert!(!is_warned(&service.quote(&body).await));
+}
+
 #[tokio::test]
 async fn a_restart_keeps_quotes() {
     let service = Service::start().await;
