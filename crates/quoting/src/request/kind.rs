@@ -11,7 +11,7 @@ use utoipa::{PartialSchema as _, ToSchema};
 use uuid::Uuid;
 
 use super::declare::Request;
-use super::parse::{AddressError, AskedToken, parse_address, parse_amount, parse_quote_id};
+use super::parse::{AddressError, AskedToken, parse_address, parse_amount, parse_pool_id, parse_quote_id};
 use crate::json::{Item, Json, Reader};
 use crate::model::words;
 use crate::problem::FieldCode;
@@ -104,10 +104,12 @@ kinds! {
     /// A pool: its contract's address and, if the contract holds many pools, a slash and the pool's id.
     Pool -> PoolKey, text("^0x[0-9a-fA-F]{40}(/0x[0-9a-fA-F]{64})?$"), |r, item| {
         let text = r.text(item)?;
-        let contract = text.split_once('/').map_or(text, |(contract, _)| contract);
-        read_address(r, item, contract)?;
+        let (contract, id) = text.split_once('/').map_or((text, None), |(contract, id)| (contract, Some(id)));
+        let contract = read_address(r, item, contract)?;
+        let Some(id) = id else { return Some(contract.into()) };
         let detail = "expected the id of a pool after the slash, 0x and 64 hex digits";
-        r.accept(item, text.parse().ok(), FieldCode::AddressInvalid, || detail)
+        let key = parse_pool_id(id).map(|id| PoolKey::with_id(contract, id));
+        r.accept(item, key, FieldCode::AddressInvalid, || detail)
     };
 
     /// The address of a token; native ether has two.

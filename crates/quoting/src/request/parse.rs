@@ -1,6 +1,6 @@
 //! Parses values from text.
 
-use braid_primitives::{Address, NATIVE_ETHER, U256, is_native_ether};
+use braid_primitives::{Address, B256, NATIVE_ETHER, U256, is_native_ether};
 use uuid::Uuid;
 
 /// A token as the client named it.
@@ -31,10 +31,7 @@ pub(super) enum AddressError {
 
 /// Reads an address, after 0x or 0X: digits of one case throughout, or of mixed case with the checksum of EIP-55.
 pub(super) fn parse_address(text: &str) -> Result<Address, AddressError> {
-    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).ok_or(AddressError::Shape)?;
-    if digits.len() != 40 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(AddressError::Shape);
-    }
+    let digits = hex_digits(text, 40).ok_or(AddressError::Shape)?;
     let address: Address = digits.parse().map_err(|_| AddressError::Shape)?;
     let lower = digits.bytes().any(|byte| byte.is_ascii_lowercase());
     let upper = digits.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -42,6 +39,17 @@ pub(super) fn parse_address(text: &str) -> Result<Address, AddressError> {
         return Err(AddressError::Checksum);
     }
     Ok(address)
+}
+
+/// Reads the id of a pool, after 0x or 0X.
+pub(super) fn parse_pool_id(text: &str) -> Option<B256> {
+    hex_digits(text, 64)?.parse().ok()
+}
+
+/// Returns the digits after 0x or 0X; `None` unless there are so many, all hexadecimal.
+fn hex_digits(text: &str, count: usize) -> Option<&str> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
+    (digits.len() == count && digits.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(digits)
 }
 
 /// Reads a positive decimal integer below 2^256 without sign, leading zero, point or exponent.
@@ -82,6 +90,18 @@ mod tests {
     fn what_is_no_address() {
         for text in ["", "0x", "USDC", &USDC[..41], &USDC[2..], "0X0b", &format!("{USDC}0"), "0xzz"] {
             assert_eq!(parse_address(text), Err(AddressError::Shape), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_a_pools_id() {
+        let id = B256::repeat_byte(0xab);
+        let digits = id.to_string().split_off(2);
+        for text in [format!("0x{digits}"), format!("0X{digits}"), format!("0x{}", digits.to_uppercase())] {
+            assert_eq!(parse_pool_id(&text), Some(id), "{text}");
+        }
+        for text in [digits.clone(), format!("0x0x{}", &digits[2..]), format!("0x{digits}0"), "0x12".into()] {
+            assert_eq!(parse_pool_id(&text), None, "{text}");
         }
     }
 
