@@ -28,7 +28,7 @@ pub struct QuoteRequest {
     /// Longest chain of steps: 4 by default, 8 at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_hops: Option<u8>,
-    /// Most steps in the route.
+    /// Most steps in the route: 40 by default, and at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u8>,
     /// Protocols or products to leave out.

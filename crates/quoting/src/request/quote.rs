@@ -61,7 +61,7 @@ request! {
         /// Most pools on a path from an input to an output; wrapping ether does not count. Where paths of a route share a token, tokens may
         /// cross from one to the other and pass more. Default 4.
         pub max_hops: u8 = Integer(1..=MAX_HOPS), default(DEFAULT_HOPS);
-        /// Most steps in the route, wrapping ether included. Default and maximum: the service's limit, 40 unless configured.
+        /// Most steps in the route, wrapping ether included. Default 40; up to 64 are accepted, and more than 40 count as 40.
         pub max_steps: Option<u16> = Integer(1..=64_u16), optional;
         /// Ids or family names of protocols to exclude; `issues` lists the unknown ones. `wrapped_ether` stays usable.
         pub exclude_protocols: Vec<String> = List(Text, 0..=MAX_FILTERS), default(Vec::new());

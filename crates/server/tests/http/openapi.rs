@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use braid_primitives::WETH;
 use braid_quoting::request::{BuildRequest, QuoteRequest, Request as _};
-use braid_server::openapi;
+use braid_server::{Config, openapi};
 use serde_json::{Value, json};
 
 use crate::support::{Service, TAKER, USDC, request};
@@ -125,6 +125,15 @@ fn requests_have_the_fields_that_validation_knows() {
     let set = |fields: &[&str]| fields.iter().map(|field| (*field).to_owned()).collect::<BTreeSet<_>>();
     assert_eq!(properties(&document, "QuoteBody"), set(QuoteRequest::FIELDS));
     assert_eq!(properties(&document, "BuildBody"), set(BuildRequest::FIELDS));
+}
+
+#[test]
+fn the_stated_limit_of_steps_is_the_services() {
+    let document = document();
+    let about = &document["components"]["schemas"]["QuoteBody"]["properties"]["max_steps"]["description"];
+    let most = Config::default().max_steps;
+    let stated = format!("Default {most}; up to 64 are accepted, and more than {most} count as {most}.");
+    assert!(about.as_str().unwrap().contains(&stated), "{about}");
 }
 
 #[tokio::test]
