@@ -52,6 +52,8 @@ pub(crate) struct Heads {
     silence: Duration,
     attempts: Attempts,
     subscription: Option<HeadStream>,
+    /// A subscription that was given up. It is ended at its node before the next one starts.
+    given_up: Option<HeadStream>,
     /// A subscription that was asked for. Heads are polled meanwhile: a node may not answer for long.
     subscribing: Option<JoinHandle<Result<HeadStream, NodeError>>>,
     subscribe_at: Instant,
@@ -70,6 +72,7 @@ impl Heads {
             silence: config.silence,
             attempts: Attempts { pause: config.resubscribe_every, failed: 0 },
             subscription: None,
+            given_up: None,
             subscribing: None,
             subscribe_at: now,
             due_at: now,
@@ -110,8 +113,7 @@ impl Heads {
     /// Takes the answer to a subscription. A head that came before it is polled for at once.
     fn subscribed(&mut self, subscribed: Result<HeadStream, NodeError>) {
         match subscribed {
-            // Its heads would be given up at once.
-            Ok(subscription) if self.node.is_outdone(&subscription) => {}
+            Ok(subscription) if self.node.is_outdone(&subscription) => self.given_up = Some(subscription),
             Ok(subscription) => {
                 self.attempts.failed = 0;
                 (self.subscription, self.due_at) = (Some(subscription), Instant::now());
@@ -128,14 +130,19 @@ impl Heads {
         let now = Instant::now();
         if self.subscription.as_ref().is_some_and(|stream| self.node.is_outdone(stream)) {
             tracing::info!("heads are taken from another node");
-            self.subscription = None;
+            self.given_up = self.subscription.take();
             self.subscribe_at = now;
         }
         let is_due = self.subscription.is_none() && self.subscribing.is_none() && now >= self.subscribe_at;
         if is_due && self.node.can_subscribe() {
             self.subscribe_at = now + self.attempts.pause();
-            let node = self.node.clone();
-            self.subscribing = Some(tokio::spawn(async move { node.subscribe_heads().await }));
+            let (node, given_up) = (self.node.clone(), self.given_up.take());
+            self.subscribing = Some(tokio::spawn(async move {
+                if let Some(stream) = given_up {
+                    node.unsubscribe_heads(&stream).await;
+                }
+                node.subscribe_heads().await
+            }));
         }
         let pause = if self.subscription.is_some() { self.silence } else { self.interval() };
         self.due_at = now + pause;
@@ -146,18 +153,11 @@ impl Heads {
         self.subscription.is_some()
     }
 
-    /// Drops the subscription after the node failed, and polls at once.
+    /// Polls at once after the node failed. A subscription stays until its connection ends: a node keeps one that is
+    /// merely dropped.
     pub(crate) fn failed(&mut self) {
-        self.subscription = None;
-        self.stop_subscribing();
-        self.subscribe_at = Instant::now();
-        self.due_at = Instant::now();
-    }
-
-    fn stop_subscribing(&mut self) {
-        if let Some(task) = self.subscribing.take() {
-            task.abort();
-        }
+        let now = Instant::now();
+        (self.subscribe_at, self.due_at) = (now, now);
     }
 
     /// Notes when a block was first seen, to learn the block time.
@@ -179,7 +179,9 @@ impl Heads {
 
 impl Drop for Heads {
     fn drop(&mut self) {
-        self.stop_subscribing();
+        if let Some(task) = self.subscribing.take() {
+            task.abort();
+        }
     }
 }
 
@@ -255,7 +257,54 @@ impl BlockTimes {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use super::*;
+    use crate::{NodeConfig, testing::StandIn};
+
+    /// Waits until heads are pushed.
+    async fn subscribe(heads: &mut Heads) {
+        let pushed = async {
+            while !heads.are_pushed() {
+                heads.answered();
+                heads.next().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(600), pushed).await.unwrap();
+    }
+
+    /// Each failure left one more subscription at the node, which went on to push heads over the same connection.
+    #[tokio::test]
+    async fn a_failure_over_a_connection_that_lives_leaves_its_one_subscription() {
+        let standin = StandIn::at(20);
+        let node = Node::connect(&standin.path).await.unwrap();
+        let mut heads = Heads::new(node, &FollowerConfig::default());
+        subscribe(&mut heads).await;
+        for _ in 0..3 {
+            heads.failed();
+            assert!(matches!(heads.next().await, HeadSignal::Due), "it is polled at once");
+            subscribe(&mut heads).await;
+        }
+        assert_eq!(*standin.asked.borrow(), ["eth_subscribe"]);
+    }
+
+    #[tokio::test]
+    async fn a_subscription_that_is_given_up_is_ended_at_its_node() {
+        let mut standins = [StandIn::at(20), StandIn::at(20)];
+        let urls = standins.each_ref().map(|standin| standin.path.clone());
+        let config = NodeConfig { check_every: Duration::from_secs(3_600), ..NodeConfig::default() };
+        let node = Node::connect_all(&urls, config).await.unwrap();
+        let mut heads = Heads::new(node.clone(), &FollowerConfig::default());
+        subscribe(&mut heads).await;
+        standins[1].head.store(30, Ordering::Release);
+        node.compare_nodes().await;
+        heads.answered();
+        assert!(!heads.are_pushed(), "the node is behind the other one");
+        subscribe(&mut heads).await;
+        let ended = standins[0].asked.wait_for(|asked| *asked == ["eth_subscribe", "eth_unsubscribe"]);
+        tokio::time::timeout(Duration::from_secs(600), ended).await.unwrap().unwrap();
+        assert_eq!(*standins[1].asked.borrow(), ["eth_subscribe"]);
+    }
 
     #[test]
     fn a_block_is_looked_for_seldom_until_it_is_about_to_come_and_often_then() {

@@ -250,8 +250,8 @@ impl Connection {
         Ok(results)
     }
 
-    /// Subscribes to new heads; only over ws and ipc.
-    pub(super) async fn subscribe_heads(&self) -> Result<RawSubscription, NodeError> {
+    /// Subscribes to new heads; only over ws and ipc. Returns the connection's number too.
+    pub(super) async fn subscribe_heads(&self) -> Result<(u64, RawSubscription), NodeError> {
         const METHOD: &str = "eth_subscribe";
         let (number, client) = self.client().await?;
         let subscribe = async {
@@ -266,7 +266,17 @@ impl Connection {
             Err(_) => Err(self.timed_out(METHOD)),
         };
         self.forget_if_lost(number, result.as_ref().err()).await;
-        result
+        result.map(|subscription| (number, subscription))
+    }
+
+    /// Ends a subscription at the node, unless its connection has ended and every subscription with it.
+    pub(super) async fn unsubscribe(&self, number: u64, subscription: &RawSubscription) {
+        let live = self.live.lock().await;
+        let client = live.1.as_ref().filter(|_| live.0 == number);
+        if let Some(frontend) = client.and_then(|client| client.inner().pubsub_frontend()) {
+            // Fails only if the connection has just ended.
+            let _ = frontend.unsubscribe(*subscription.local_id());
+        }
     }
 
     async fn enter(&self, method: &'static str, calls: usize) -> Result<Permits<'_>, NodeError> {

@@ -32,6 +32,8 @@ const LOGS_EVERY: u64 = 10;
 pub(crate) struct HeadStream {
     pub(crate) raw: RawSubscription,
     member: usize,
+    /// Number of the connection over which they come.
+    connection: u64,
 }
 
 impl Node {
@@ -153,17 +155,24 @@ impl Node {
                 member.connection.subscribe_heads().await
             };
             match subscribed.await {
-                Ok(raw) => {
+                Ok((connection, raw)) => {
                     // A node that failed before answers again.
                     member.update(|health| health.answered(Class::Quick, asked_at.elapsed()));
                     let all = &self.inner.fleet.members;
                     let member = all.iter().position(|other| std::ptr::eq(other, member)).unwrap_or_default();
-                    return Ok(HeadStream { raw, member });
+                    return Ok(HeadStream { raw, member, connection });
                 }
                 Err(error) => failure = error,
             }
         }
         Err(failure)
+    }
+
+    /// Ends a subscription at its node.
+    pub(crate) async fn unsubscribe_heads(&self, stream: &HeadStream) {
+        if let Some(member) = self.inner.fleet.members.get(stream.member) {
+            member.connection.unsubscribe(stream.connection, &stream.raw).await;
+        }
     }
 
     /// Returns whether the node that pushes heads is unhealthy while another one is healthy.
