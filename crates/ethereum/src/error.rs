@@ -104,8 +104,8 @@ pub enum NodeError {
 }
 
 /// What nodes say of a block that they do not have, or no longer have the state of.
-const UNKNOWN_BLOCK: &str = "header not found, block not found, unknown block, not currently canonical, missing trie node, \
-                             blocknotfound, state not available";
+const UNKNOWN_BLOCK: &str = "header not found, header for hash not found, block not found, unknown block, is not executed (last, \
+                             not currently canonical, missing trie node, blocknotfound, state not available";
 
 /// What nodes say of calls beyond their rate limit.
 const RATE_LIMIT: &str = "rate limit, rate-limit, rate_limit, ratelimit, rate exceeded, rps limit, too many request, request limit, \
@@ -160,7 +160,12 @@ impl NodeError {
 
     /// Returns whether the node does not know the block that was asked for.
     pub(crate) fn is_unknown_block(&self) -> bool {
-        self.says(UNKNOWN_BLOCK)
+        self.says(UNKNOWN_BLOCK) || misses_named_block(self.message())
+    }
+
+    /// Returns the error to a question about a block: [`NodeError::UnknownBlock`] if the node does not know the block.
+    pub(crate) fn about(self, block_hash: B256) -> Self {
+        if self.is_unknown_block() { Self::UnknownBlock { hash: block_hash } } else { self }
     }
 
     /// Returns whether the node limits the rate of calls.
@@ -250,6 +255,14 @@ impl NodeError {
     }
 }
 
+/// Returns whether a message says that a block is not found, with its hash or height between the words: `block 0x12 not
+/// found`.
+fn misses_named_block(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    let mut after_block = message.split("block ").skip(1);
+    after_block.any(|rest| rest.split_once(' ').is_some_and(|(_, after)| after.starts_with("not found")))
+}
+
 /// Why the follower could not bring the market to the node's head. It tries again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FollowError {
@@ -325,6 +338,31 @@ mod tests {
         }
         let of_logs = NodeError::Rpc { method: "eth_getLogs", code: 3, message: "execution reverted".into() };
         assert!(!of_logs.is_ended_by_evm());
+    }
+
+    /// Some of them made a node that was only behind count as failing. The wordings are those of the clients' sources.
+    #[test]
+    fn a_block_that_a_node_does_not_have_is_told_from_other_failures() {
+        let hash = B256::repeat_byte(0xab);
+        for message in [
+            "header not found",
+            "header for hash not found",
+            "unknown block",
+            "hash abababab is not currently canonical",
+            "block 4f3aabababababababababababababababababababababababababababababab not found",
+            "Block 0x186a0 not found",
+            "block not found: 0x186a0",
+            "block 100000 is not executed (last executed: 99000)",
+        ] {
+            let error = of_call(-32_000, message);
+            assert!(error.is_unknown_block() && !error.is_failed_call(), "{message}");
+            assert_eq!(error.about(hash), NodeError::UnknownBlock { hash }, "{message}");
+        }
+        for message in ["Internal error", "method not found", "block range is too wide", "invalid block", "block "] {
+            let error = of_call(-32_000, message);
+            assert!(!error.is_unknown_block(), "{message}");
+            assert_eq!(error.clone().about(hash), error, "{message}");
+        }
     }
 
     #[test]

@@ -178,7 +178,8 @@ impl Node {
                 return Err(NodeError::Malformed { method: LOGS, why: "too few answers".into() });
             };
             presence.check(block.hash, present)?;
-            let logs = place_logs(LOGS, parse::<Vec<RpcLog>>(LOGS, &logs?)?)?;
+            let logs = logs.map_err(|error| error.about(block.hash))?;
+            let logs = place_logs(LOGS, parse::<Vec<RpcLog>>(LOGS, &logs)?)?;
             check_block(LOGS, block, &logs)?;
             self.check_bloom(member, block, filter, &logs).await?;
             all.push(logs);

@@ -77,7 +77,7 @@ pub(super) async fn blocks_logs(
         let mut answers = member.connection.batch(&requests).await?.into_iter();
         for block in chunk {
             let unknown = || NodeError::UnknownBlock { hash: block.hash };
-            let raw = answers.next().unwrap_or_else(|| Err(unknown()))?;
+            let raw = answers.next().unwrap_or_else(|| Err(unknown())).map_err(|error| error.about(block.hash))?;
             let receipts: Option<Vec<Receipt>> = parse(METHOD, &raw)?;
             let receipts = receipts.ok_or_else(unknown)?;
             if receipts.iter().all(|receipt| receipt.logs.is_empty()) && has_logs(block) {

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, LogFilter, Node, Phase, SyncStatus, Urgency};
+use braid_ethereum::{
+    Follower, FollowerConfig, FollowerHandle, LogFilter, Node, NodeError, Phase, SyncStatus, Urgency,
+};
 use braid_protocols::Product;
 use futures::future::join_all;
 
@@ -326,6 +328,21 @@ async fn a_node_that_counts_no_transactions_is_asked_for_headers_instead() {
         assert!((1..=most_refused).contains(&refused), "{fault:?}: {refused} refused");
         assert_eq!(faults(&node), ["ok"], "{fault:?}");
         follower.shutdown().await;
+    }
+}
+
+/// The logs of such a block counted as a failure of the node, and were then asked for in other ways.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_gives_no_logs_of_a_block_that_it_does_not_know_is_behind_and_does_not_fail() {
+    let standin = StandIn::with(Rules::default()).await;
+    let proxy = Proxy::before(standin.url.clone()).await;
+    let node = Node::connect(&proxy.url).await.unwrap();
+    let block = node.latest_block().await.unwrap();
+    for message in ["unknown block", "header for hash not found", "block 24700000 is not executed (last executed: 7)"] {
+        proxy.set(Fault::NoMethod("eth_getLogs", -32_000, message));
+        let error = node.block_logs(&block, &of_pairs(), false).await.unwrap_err();
+        assert_eq!(error, NodeError::UnknownBlock { hash: block.hash }, "{message}");
+        assert_eq!(faults(&node), ["ok"], "{message}");
     }
 }
 
