@@ -11,6 +11,9 @@ use serde_json::{Value, json, value::RawValue};
 use super::endpoint::shorten;
 use crate::NodeError;
 
+/// Mainnet's first block with a base fee (EIP-1559, London).
+const LONDON: u64 = 12_965_000;
+
 /// A block header of `eth_getBlockBy…` and `newHeads`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -28,13 +31,15 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Returns the block; an error if it has no base fee.
+    /// Returns the block; an error if it has no base fee, unless it is older than base fees, whose base fee is 0.
     pub(crate) fn block(self, method: &'static str) -> Result<Block, NodeError> {
-        let Some(base_fee) = self.base_fee_per_gas else {
+        let number = self.number.to();
+        let old = (number < LONDON).then_some(U64::ZERO);
+        let Some(base_fee) = self.base_fee_per_gas.or(old) else {
             return Err(NodeError::Malformed { method, why: "the block has no base fee".into() });
         };
         Ok(Block {
-            number: self.number.to(),
+            number,
             hash: self.hash,
             parent_hash: self.parent_hash,
             timestamp: self.timestamp.to(),
@@ -142,6 +147,28 @@ mod tests {
             removed,
             ..RpcLog::default()
         }
+    }
+
+    /// A search of blocks before London compared none of them, and the node that gave them counted as failing.
+    #[test]
+    fn a_block_has_a_base_fee_unless_it_is_older_than_base_fees() {
+        let header = |number: u64, base_fee: Option<u64>| Header {
+            number: U64::from(number),
+            hash: B256::ZERO,
+            parent_hash: B256::ZERO,
+            timestamp: U64::ZERO,
+            base_fee_per_gas: base_fee.map(U64::from),
+            gas_used: U64::ZERO,
+            gas_limit: U64::from(1),
+            logs_bloom: None,
+        };
+        let base_fee = |number, base_fee| {
+            header(number, base_fee).block("eth_getBlockByNumber").map(|block| block.base_fee_per_gas_wei)
+        };
+        assert_eq!(base_fee(12_964_999, None), Ok(0));
+        assert!(matches!(base_fee(12_965_000, None), Err(NodeError::Malformed { .. })));
+        assert_eq!(base_fee(12_965_000, Some(1_000_000_000)), Ok(1_000_000_000), "the base fee of that block");
+        assert_eq!(base_fee(3, Some(7)), Ok(7), "a local chain");
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub(crate) const HEAD: u64 = 24_700_000;
 const FIRST: u64 = 10_008_355;
 const BETWEEN: u64 = 25_000;
 
+/// Mainnet's first block with a base fee.
+const LONDON: u64 = 12_965_000;
+
 const PAIR_CREATED: B256 = b256!("0d3648bd0f6ba80134a33ba9275ac585d9d315f0ad8355cddefde31afa28d0e9");
 
 /// The limits of the node. By default there are none.
@@ -74,10 +77,14 @@ impl Rules {
     }
 
     fn header(&self, number: u64) -> Value {
-        json!({
+        let mut header = json!({
             "number": hex(number), "hash": self.hash(number), "parentHash": self.hash(number - 1),
-            "timestamp": hex(number * 12), "baseFeePerGas": "0x3b9aca00", "gasUsed": "0x1", "gasLimit": "0x2",
-        })
+            "timestamp": hex(number * 12), "gasUsed": "0x1", "gasLimit": "0x2",
+        });
+        if number >= LONDON {
+            header["baseFeePerGas"] = json!("0x3b9aca00");
+        }
+        header
     }
 }
 
