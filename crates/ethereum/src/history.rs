@@ -89,16 +89,15 @@ impl History {
         deep.collect::<BTreeMap<u64, B256>>().into_iter().collect()
     }
 
-    /// Drops every market after a block. Returns false, and changes nothing, if the block's market is not kept.
-    pub(crate) fn roll_back_to(&mut self, hash: B256) -> bool {
-        let Some(position) = self.markets.iter().position(|kept| kept.market.block().hash == hash) else {
-            return false;
-        };
-        self.markets.truncate(position + 1);
+    /// Drops every market after a block; returns the pools whose state was read for those. Returns `None`, and changes
+    /// nothing, if the block's market is not kept.
+    pub(crate) fn roll_back_to(&mut self, hash: B256) -> Option<BTreeSet<PoolKey>> {
+        let position = self.markets.iter().position(|kept| kept.market.block().hash == hash)?;
+        let dropped = self.markets.split_off(position + 1);
         if let Some(tip) = self.tip().map(|tip| tip.block().number) {
             self.anchors.split_off(&tip.saturating_add(1));
         }
-        true
+        Some(dropped.into_iter().flat_map(|kept| kept.read).collect())
     }
 
     /// Drops every market, and every hash above a height; every hash if there is none.
@@ -147,7 +146,7 @@ mod tests {
         assert_eq!(full.oldest_market().unwrap().block().number, 137);
         for number in 137..=200 {
             let mut history = full.clone();
-            assert!(history.roll_back_to(market(number, 0xaa).block().hash));
+            assert!(history.roll_back_to(market(number, 0xaa).block().hash).is_some());
             assert_eq!(history.tip().unwrap().block().number, number);
             assert_eq!(history.anchors_up_to(u64::MAX).first().unwrap().0, number);
         }
@@ -166,8 +165,8 @@ mod tests {
     #[test]
     fn an_unknown_block_changes_nothing() {
         let mut history = history(200);
-        assert!(!history.roll_back_to(market(136, 0xaa).block().hash), "too old");
-        assert!(!history.roll_back_to(market(190, 0xbb).block().hash), "of another chain");
+        assert!(history.roll_back_to(market(136, 0xaa).block().hash).is_none(), "too old");
+        assert!(history.roll_back_to(market(190, 0xbb).block().hash).is_none(), "of another chain");
         assert_eq!(history.tip().unwrap().block().number, 200);
     }
 
@@ -182,7 +181,7 @@ mod tests {
             (63, &[500, 200, 199][..]),
             "newest first, and what is newer is not there"
         );
-        assert!(history.roll_back_to(market(200, 0xaa).block().hash));
+        assert!(history.roll_back_to(market(200, 0xaa).block().hash).is_some());
         assert_eq!(history.tip().unwrap().block().number, 200);
     }
 
@@ -194,6 +193,7 @@ mod tests {
         history.push(market(3, 0xaa), read(2));
         assert_eq!(history.read_at_tip().len(), 2, "both reads were for this block");
         assert_eq!(history.oldest_market().unwrap().block().number, 1);
-        assert!(history.roll_back_to(market(2, 0xaa).block().hash));
+        let read_for_dropped = history.roll_back_to(market(2, 0xaa).block().hash).unwrap();
+        assert_eq!(read_for_dropped, read(1).union(&read(2)).copied().collect());
     }
 }

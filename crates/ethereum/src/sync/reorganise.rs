@@ -125,12 +125,13 @@ impl Synchronizer {
         Ok(None)
     }
 
-    /// Makes the market of an older block the tip. Drops what later blocks announced; older pools that joined later are
-    /// read again.
+    /// Makes the market of an older block the tip. Drops what later blocks announced; older pools that joined later, or
+    /// were read later, are read again.
     fn roll_back_to(&mut self, ancestor: B256, tip: &Block) {
-        if ancestor == tip.hash || !self.history.roll_back_to(ancestor) {
+        if ancestor == tip.hash {
             return;
         }
+        let Some(read_later) = self.history.roll_back_to(ancestor) else { return };
         let Some(market) = self.history.tip().cloned() else { return };
         let block = market.block();
         tracing::warn!(from = tip.number, to = block.number, hash = %block.hash, "the chain was reorganised: the market is rolled back");
@@ -142,6 +143,8 @@ impl Synchronizer {
         self.await_missing(&market);
         // Reads for this block may have returned the state of a replaced one.
         self.pending.extend(self.history.read_at_tip());
+        // The older market may hold a state that was found to be wrong, and was read again for a replaced block.
+        self.read_again(read_later);
         self.status.send_modify(|status| status.reorganisations += 1);
     }
 

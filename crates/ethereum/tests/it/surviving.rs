@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use braid_devnet::{Devnet, Options, tokens};
 use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node, NodeConfig, Phase};
+use braid_primitives::{PoolKey, WETH};
 use serde_json::json;
 
 use crate::{
@@ -68,6 +69,37 @@ async fn a_pool_of_a_replaced_block_is_gone_and_comes_back_when_it_is_made_again
     assert!(assert_faithful(&mut follower, &chain).await.pool_id(pair).is_none());
     assert_eq!(acts.new_pair(a, b).await, pair);
     assert!(assert_faithful(&mut follower, &chain).await.pool_id(pair).is_some());
+}
+
+/// A wrong state that was read again for a block came back when that block was replaced, and stayed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pools_that_were_read_again_for_a_replaced_block_are_read_again_after_it() {
+    let chain = chain().await;
+    let mut acts = Acts::on(&chain, 8);
+    let proxy = Proxy::before(chain.http_url()).await;
+    let mut follower = follow_with(&proxy.url, FollowerConfig { compare_every_blocks: 0, ..quick() }).await;
+    let [usdc, dai, a, b] = ["USDC", "DAI", "LINK", "CRV"].map(|symbol| tokens::by_symbol(symbol).address);
+    acts.swap_through([usdc, WETH, dai], 1_000_000_000).await;
+    at_head(&mut follower, &chain).await;
+    // One of two logs is enough for a list to look whole, so that one pool becomes wrong.
+    proxy.set(Fault::FewerLogs);
+    acts.swap_through([usdc, WETH, dai], 1_000_000_000).await;
+    let wrong = at_head(&mut follower, &chain).await;
+    proxy.set(Fault::None);
+    acts.new_pair(a, b).await;
+    let market = at_head(&mut follower, &chain).await;
+    let fresh = from_scratch(&chain).await;
+    let doubted = content(&market).into_iter().filter(|(key, pool)| fresh.get(key) != Some(pool));
+    let doubted: Vec<PoolKey> = doubted.map(|(key, _)| key).collect();
+    assert!(!doubted.is_empty(), "a pool is wrong");
+    for pool in doubted {
+        follower.doubt.send(pool).await.unwrap();
+    }
+    head_when(&mut follower, |head| content(&head.market) == fresh).await;
+    reorganise(&chain, market.block().number - wrong.block().number).await;
+    let fresh = from_scratch(&chain).await;
+    head_when(&mut follower, |head| content(&head.market) == fresh).await;
+    assert!(follower.status.borrow().reorganisations >= 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
