@@ -226,6 +226,12 @@ impl NodeError {
         matches!(self, Self::Rpc { code: -32601 | -32602, .. }) || (self.says("method") && self.says(MISSING_METHOD))
     }
 
+    /// Returns whether the node refuses the parameters of a method that it may have: Besu and Reth do so for a block above
+    /// their newest.
+    pub(crate) fn is_refusal_of_parameters(&self) -> bool {
+        matches!(self, Self::Rpc { code: -32602, .. }) && !(self.says("method") && self.says(MISSING_METHOD))
+    }
+
     /// Returns whether a node, or a proxy before it, refuses one method while others may be answered.
     pub(crate) fn is_refusal_of(&self, refused: &str) -> bool {
         let is_of = match self {

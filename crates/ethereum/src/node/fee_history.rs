@@ -46,12 +46,13 @@ impl Member {
         (!self.fees.is_recent()).then(|| request(block_number))
     }
 
-    /// Reads the answer to [`Self::fees_request`], if there is a usable one. A refusal is remembered.
+    /// Reads the answer to [`Self::fees_request`], if there is a usable one. A refusal is remembered, unless it may
+    /// concern the block alone.
     pub(super) fn parse_fees(&self, answer: Option<Result<Box<RawValue>, NodeError>>) -> Option<FeeHistory> {
         match answer? {
             Ok(raw) => parse(METHOD, &raw).ok(),
             Err(error) => {
-                if self.fees.note(&error) {
+                if !error.is_refusal_of_parameters() && self.fees.note(&error) {
                     let node = self.name.as_str();
                     tracing::warn!(node, %error, "the node gives no fee history: gas prices use the least tips");
                 }
@@ -64,4 +65,42 @@ impl Member {
 /// Asks for the history up to a block.
 fn request(block_number: u64) -> Request {
     Request { method: METHOD, params: json!([hex(HISTORY_BLOCKS), hex(block_number), PERCENTILES]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::node::{client::Connection, endpoint::Endpoint};
+
+    /// A node that was one block behind once gave no tips for an hour.
+    #[test]
+    fn only_a_missing_method_ends_the_requests_for_the_fee_history() {
+        let rpc = |code, message: &str| NodeError::Rpc { method: METHOD, code, message: message.into() };
+        let http = |status| NodeError::Http { endpoint: "http://a.example".into(), method: METHOD, status };
+        let goes_on_after = |error: NodeError| {
+            let endpoint = Endpoint::parse("http://a.example").unwrap();
+            let connection = Connection::new(endpoint, Duration::from_secs(1), 8);
+            let member = Member::new(connection, "a.example".into());
+            assert_eq!(member.parse_fees(Some(Err(error))), None);
+            member.fees_request(7).is_some()
+        };
+        for error in [
+            rpc(-32_602, "Invalid block number params"),
+            rpc(-32_602, "invalid params"),
+            rpc(-32_000, "request beyond head block: requested 8, head 7"),
+            http(429),
+            http(503),
+        ] {
+            assert!(goes_on_after(error.clone()), "{error}");
+        }
+        for error in [
+            rpc(-32_601, "the method eth_feeHistory does not exist/is not available"),
+            rpc(-32_602, "method not supported"),
+            http(403),
+        ] {
+            assert!(!goes_on_after(error.clone()), "{error}");
+        }
+    }
 }

@@ -50,7 +50,8 @@ impl Refused {
 
     /// Notes an error that says that the node does not have the method; returns whether it is the first one.
     pub(super) fn note(&self, error: &NodeError) -> bool {
-        let is_lasting = error.is_missing_method() || matches!(error, NodeError::Http { .. });
+        let is_refusal = error.is_missing_method() || matches!(error, NodeError::Http { .. });
+        let is_lasting = is_refusal && !error.is_transient();
         is_lasting && self.0.lock().replace(Instant::now()).is_none()
     }
 }
