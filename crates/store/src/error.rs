@@ -1,5 +1,6 @@
 //! Errors of the store.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use redb::DatabaseError;
@@ -13,7 +14,7 @@ pub enum StoreError {
         /// Directory or file.
         path: PathBuf,
         /// The operating system's reason.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A file exists but cannot be read.
     #[error("cannot read {}: {source}", path.display())]
@@ -21,7 +22,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// The operating system's reason.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// Another process owns the database.
     #[error("{} is in use by another process", path.display())]
@@ -89,13 +90,33 @@ impl<E: Into<redb::Error>> From<E> for StoreError {
     }
 }
 
+impl StoreError {
+    /// Returns whether the operating system failed to read or write, which says nothing about the content of a file.
+    pub(crate) fn is_of_system(&self) -> bool {
+        match self {
+            Self::Unwritable { source, .. } | Self::Unreadable { source, .. } => says_system(source),
+            Self::Database(error) => match &**error {
+                redb::Error::Io(source) => says_system(source),
+                redb::Error::PreviousIo => true,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+/// Returns whether the operating system gave an error that a damaged file cannot cause: one that holds positions beyond
+/// every file leads to requests that no system accepts.
+fn says_system(error: &io::Error) -> bool {
+    let is_refusal = matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::FileTooLarge);
+    error.raw_os_error().is_some() && !is_refusal
+}
+
 /// Converts an error of opening a database file.
 pub(crate) fn open_error(path: &Path, error: DatabaseError) -> StoreError {
     match error {
         DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.into() },
-        DatabaseError::Storage(redb::StorageError::Io(error)) => {
-            StoreError::Unwritable { path: path.into(), source: std::io::Error::other(error.to_string()) }
-        }
+        DatabaseError::Storage(redb::StorageError::Io(source)) => StoreError::Unwritable { path: path.into(), source },
         other => other.into(),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use braid_market::{Changes, Market, Tokens};
 use braid_primitives::{Block, PoolKey};
 use redb::{
-    Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageError, Table, TableDefinition,
+    Builder, Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, StorageError, Table, TableDefinition,
     WriteTransaction,
 };
 
@@ -64,12 +64,17 @@ pub(super) struct Disk {
 impl Disk {
     /// Opens or creates a database and verifies its pages, but not its records.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let open = || {
-            let mut builder = Database::builder();
-            builder.set_cache_size(PAGE_CACHE_BYTES);
-            if is_absent(path) { create(&builder, path) } else { builder.open(path) }
-        };
-        let opened = catch_unwind(open).map_err(|_| StoreError::DamagedDatabase)?;
+        Self::open_with(path, |builder| if is_absent(path) { create(builder, path) } else { builder.open(path) })
+    }
+
+    /// Opens the database of a path in a given way, and verifies its pages.
+    pub(super) fn open_with(
+        path: &Path,
+        open: impl FnOnce(&Builder) -> Result<Database, DatabaseError>,
+    ) -> Result<Self, StoreError> {
+        let mut builder = Database::builder();
+        builder.set_cache_size(PAGE_CACHE_BYTES);
+        let opened = catch_unwind(AssertUnwindSafe(|| open(&builder))).map_err(|_| StoreError::DamagedDatabase)?;
         Self::with(verified(opened.map_err(|error| open_error(path, error))?)?)
     }
 

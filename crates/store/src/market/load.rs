@@ -46,6 +46,8 @@ pub enum Found {
     Unusable(Damage),
 }
 
+/// Why a database could not be read.
+#[derive(Debug)]
 enum Failure {
     Store(StoreError),
     Damage(Damage),
@@ -60,7 +62,9 @@ impl From<Damage> for Failure {
 impl<E: Into<redb::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error: redb::Error = error.into();
-        broken(&error).into()
+        let damage = broken(&error);
+        let error = StoreError::from(error);
+        if error.is_of_system() { Self::Store(error) } else { damage.into() }
     }
 }
 
@@ -75,7 +79,7 @@ pub(super) fn open(path: &Path) -> Result<(Disk, Found), StoreError> {
     }
     let unwritable = |source| StoreError::Unwritable { path: path.to_path_buf(), source };
     check_access(path)?;
-    let damage = match open_and_read(path) {
+    let damage = match read_opened(Disk::open(path)) {
         Ok((disk, saved)) => {
             return Ok((disk, saved.map_or(Found::Nothing, |saved| Found::Market(Box::new(saved)))));
         }
@@ -92,7 +96,7 @@ pub(super) fn holds_market(path: &Path) -> Result<bool, StoreError> {
         return Ok(false);
     }
     check_access(path)?;
-    match open_and_read(path) {
+    match read_opened(Disk::open(path)) {
         Ok((_, saved)) => Ok(saved.is_some()),
         Err(Failure::Damage(_)) => Ok(false),
         Err(Failure::Store(StoreError::InUse { .. })) => Ok(true),
@@ -113,10 +117,13 @@ pub(super) fn aside(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn open_and_read(path: &Path) -> Result<(Disk, Option<Saved>), Failure> {
-    let disk = match Disk::open(path) {
+/// Reads what a database holds that was opened, or tells damage from other reasons why it could not be.
+fn read_opened(opened: Result<Disk, StoreError>) -> Result<(Disk, Option<Saved>), Failure> {
+    let disk = match opened {
         Ok(disk) => disk,
-        Err(error @ StoreError::InUse { .. }) => return Err(Failure::Store(error)),
+        Err(error) if matches!(error, StoreError::InUse { .. }) || error.is_of_system() => {
+            return Err(Failure::Store(error));
+        }
         Err(error) => return Err(broken(&error).into()),
     };
     let saved = read(&disk)?;
@@ -210,4 +217,95 @@ fn check_forms(pools: &[Pool], records: &[Record]) -> Result<(), Damage> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use parking_lot::Mutex;
+    use redb::StorageBackend;
+
+    use super::super::tests::write_first;
+    use super::*;
+    use crate::market::MARKET_FILE;
+
+    /// The content of a file on a disk that fails after some operations.
+    #[derive(Debug)]
+    struct FailingDisk {
+        content: Mutex<Vec<u8>>,
+        /// Operations that succeed.
+        left: AtomicU64,
+        /// Number of the system's error after that.
+        number: i32,
+    }
+
+    impl FailingDisk {
+        fn operate<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> T) -> io::Result<T> {
+            let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            left.map_err(|_| io::Error::from_raw_os_error(self.number))?;
+            Ok(work(&mut self.content.lock()))
+        }
+    }
+
+    impl StorageBackend for FailingDisk {
+        fn len(&self) -> io::Result<u64> {
+            self.operate(|content| content.len() as u64)
+        }
+
+        fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+            let offset = usize::try_from(offset).unwrap();
+            self.operate(|content| out.copy_from_slice(&content[offset..offset + out.len()]))
+        }
+
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            self.operate(|content| content.resize(usize::try_from(len).unwrap(), 0))
+        }
+
+        fn sync_data(&self) -> io::Result<()> {
+            self.operate(|_| ())
+        }
+
+        fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+            let offset = usize::try_from(offset).unwrap();
+            self.operate(|content| content[offset..offset + data.len()].copy_from_slice(data))
+        }
+    }
+
+    /// A disk that failed while a sound database was opened made a start throw it away and search from nothing.
+    #[test]
+    fn a_disk_that_fails_is_no_damage() {
+        const INPUT_OUTPUT: i32 = 5;
+        const QUOTA_EXCEEDED: i32 = 122;
+        let dir = tempfile::tempdir().unwrap();
+        write_first(dir.path());
+        let path = dir.path().join(MARKET_FILE);
+        let content = std::fs::read(&path).unwrap();
+        for number in [INPUT_OUTPUT, QUOTA_EXCEEDED] {
+            let read_after = |left: u64| {
+                let disk = FailingDisk { content: Mutex::new(content.clone()), left: AtomicU64::new(left), number };
+                read_opened(Disk::open_with(&path, |builder| builder.create_with_backend(disk)))
+            };
+            let mut failures = 0;
+            let saved = loop {
+                match read_after(failures) {
+                    Ok((_, saved)) => break saved,
+                    Err(Failure::Store(error)) => assert!(error.is_of_system(), "{error}"),
+                    Err(Failure::Damage(damage)) => panic!("after {failures} operations: {damage}"),
+                }
+                failures += 1;
+            };
+            assert!(failures >= 10 && saved.is_some(), "{failures}");
+        }
+    }
+
+    #[test]
+    fn what_a_damaged_file_leads_the_system_to_refuse_is_damage() {
+        const INVALID: i32 = 22;
+        let refused = redb::StorageError::Io(io::Error::from_raw_os_error(INVALID));
+        assert!(matches!(Failure::from(refused), Failure::Damage(_)));
+        let cut = redb::StorageError::Io(io::ErrorKind::UnexpectedEof.into());
+        assert!(matches!(Failure::from(cut), Failure::Damage(_)));
+    }
 }

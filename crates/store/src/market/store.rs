@@ -32,8 +32,9 @@ impl MarketStore {
     /// Opens or creates the database in a data directory, reads what it holds, and starts the writer.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] when another process has it, [`StoreError::Unwritable`]. A damaged database is no error:
-    /// it is renamed to `market.redb.unusable` and reported as [`Found::Unusable`].
+    /// [`StoreError::InUse`] when another process has it, [`StoreError::Unwritable`], [`StoreError::Database`] when the
+    /// disk fails. A damaged database is no error: it is renamed to `market.redb.unusable` and reported as
+    /// [`Found::Unusable`].
     pub fn open(dir: &Path) -> Result<(Self, Found), StoreError> {
         let path = dir.join(MARKET_FILE);
         let (disk, found) = load::open(&path)?;
@@ -65,7 +66,7 @@ impl MarketStore {
     /// another process uses is taken to hold one. Changes nothing.
     ///
     /// # Errors
-    /// [`StoreError::Unwritable`].
+    /// [`StoreError::Unwritable`], [`StoreError::Database`] when the disk fails.
     pub fn holds_market(dir: &Path) -> Result<bool, StoreError> {
         load::holds_market(&dir.join(MARKET_FILE))
     }
