@@ -303,9 +303,9 @@ fn write_journal(
         let (key, value) = entry?;
         let old = JournalEntry::decode(record::height(key.value()), value.value()).ok();
         gone.push(key.value().to_vec());
-        // An earlier market of the same block: what changed in it still changed in this block.
-        let same_block = |old: &JournalEntry| old.number == block.number && old.hash == block.hash;
-        changed.extend(old.filter(same_block).into_iter().flat_map(|old| old.changed));
+        // An entry may cover several blocks, of which the first are still in the chain: what changed in them has changed
+        // since the stored block before, although it is the same in both markets.
+        changed.extend(old.into_iter().flat_map(|old| old.changed));
     }
     for key in gone {
         journal.drop_key(&key)?;

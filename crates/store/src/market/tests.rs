@@ -155,6 +155,26 @@ fn blocks_changes_roll_backs_and_removals_leave_exactly_the_newest_market() {
     assert_eq!(changed, [1, 2, 4], "what either fork changed, since both may be asked about");
 }
 
+/// Blocks that were stored together left the journal with the first of them that was replaced, and with them what the
+/// others had changed: a deeper reorganisation while the service was stopped did not read those pools again.
+#[test]
+fn a_replaced_block_leaves_in_the_journal_what_was_stored_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let one = first();
+    // Block 11 changes pool 1, and block 12 pool 2. They are stored together, and then only block 12 is replaced.
+    let two = after(&one, 1, 11);
+    let fork = Block { hash: B256::repeat_byte(9), ..block(12) };
+    let market = two.market.next(fork, tokens(3), [pair(4, 40)]).unwrap();
+    let forked = Change { market: Arc::new(market), rolled_back_to: Some(11), ..two.clone() };
+    write(dir.path(), &[one, after(&two, 2, 22), forked.clone()]);
+    let saved = reopen(dir.path());
+    same(&saved, &forked.market);
+    let journal: Vec<_> = saved.journal.iter().map(|entry| (entry.number, entry.hash)).collect();
+    assert_eq!(journal, [(10, block(10).hash), (12, fork.hash)]);
+    let changed: Vec<u8> = saved.journal[1].changed.iter().map(|pool| pool.contract.0[0]).collect();
+    assert_eq!(changed, [1, 2, 4]);
+}
+
 #[test]
 fn pools_that_share_a_contract_are_stored_and_removed_one_by_one() {
     let dir = tempfile::tempdir().unwrap();
