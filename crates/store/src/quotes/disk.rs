@@ -91,16 +91,20 @@ impl Disk {
         self.delete(|segment| segment.len() == 0)
     }
 
+    /// Deletes unwanted files. One that cannot be deleted stays, and its error is returned after the others are gone.
     fn delete(&self, unwanted: impl Fn(&Segment) -> bool) -> io::Result<usize> {
-        let mut gone = 0;
+        let (mut gone, mut failed) = (0, Ok(()));
         for segment in self.all().into_iter().filter(|segment| unwanted(segment)) {
             match std::fs::remove_file(segment.path()) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    failed = Err(error);
+                    continue;
+                }
                 _ => gone += segment.len(),
             }
             self.segments.write().retain(|other| !Arc::ptr_eq(other, &segment));
         }
-        Ok(gone)
+        failed.map(|()| gone)
     }
 
     fn all(&self) -> Vec<Arc<Segment>> {

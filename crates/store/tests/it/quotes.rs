@@ -191,6 +191,27 @@ fn pruning_gives_all_the_room_back_and_takes_less_time_than_writing() {
     eprintln!("{QUOTES} quotes of 2,000 bytes: {held} bytes, written in {writing:?}, pruned in {pruning:?}");
 }
 
+/// A file that could not be deleted kept all later ones, so that the directory grew without end.
+#[test]
+fn a_file_that_cannot_be_deleted_keeps_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = QuoteStore::open(dir.path()).unwrap();
+    store.put(Uuid::now_v7(), record(1_000, "first")).unwrap();
+    store.flush().unwrap();
+    // A directory in its place cannot be removed as a file, whoever asks.
+    let first = only_file(dir.path());
+    std::fs::remove_file(&first).unwrap();
+    std::fs::create_dir(&first).unwrap();
+    for minute in 1..4 {
+        store.put(Uuid::now_v7(), record(1_000 + minute * 100_000, "later")).unwrap();
+        store.flush().unwrap();
+    }
+    assert!(matches!(store.prune(1_000_000), Err(StoreError::Unwritable { .. })), "it is reported");
+    assert_eq!(only_file(dir.path()), first);
+    std::fs::remove_dir(&first).unwrap();
+    assert_eq!(store.prune(1_000_000).unwrap(), 1);
+}
+
 /// Returns the size of the files of quotes, in bytes.
 fn size(dir: &Path) -> u64 {
     std::fs::read_dir(dir.join(QUOTE_DIR)).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
