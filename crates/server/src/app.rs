@@ -199,9 +199,10 @@ pub fn router(app: &App) -> Router {
         }))
         .layer(compression())
         .layer(from_fn(negotiate))
-        .layer(cors(&app.config.cors_origins))
         .layer(from_fn(health_only))
         .layer(from_fn_with_state(body_limit, receive))
+        // around all that refuses: a browser hides an answer without these headers from its page
+        .layer(cors(&app.config.cors_origins))
         .layer(from_fn_with_state(Arc::clone(&app.metrics), envelope))
 }
 

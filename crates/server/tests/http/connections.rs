@@ -191,6 +191,33 @@ async fn a_client_that_is_too_slow_is_told_and_let_go() {
     tokio::time::timeout(LONG, is_over).await.expect("the service ends the connection");
 }
 
+/// A browser hides an answer without these headers from its page: refusals before the routes looked like a broken network.
+#[tokio::test]
+async fn a_page_of_another_origin_can_read_what_is_refused_before_the_routes() {
+    let allows_any = |answer: &Answer| answer.head.contains("access-control-allow-origin: *");
+    let with_origin = |head: String| head.replace("host: x", "host: x\r\norigin: https://wallet.example");
+    let service = Service::with(Config { body_timeout: SHORT, ..with(PATIENT, 100, 100) }).await;
+    let mut slow = Plain::open(&service).await;
+    slow.send(with_origin(post("/v1/quote", KEY, "application/json", 100)) + "{").await;
+    let answer = slow.answer().await.unwrap();
+    assert_eq!(code(&answer), "REQUEST_TIMEOUT");
+    assert!(allows_any(&answer), "{}", answer.head);
+
+    let service = Service::with(Config { solve_threads: 1, solve_wait: LONG, ..with(PATIENT, 1, 1) }).await;
+    let busy = service.occupies_a_thread().await;
+    let accepted = tokio::spawn(service.post("/v1/quote", &request()).send());
+    while service.app.work.waiting() < 1 {
+        tokio::task::yield_now().await;
+    }
+    let mut beyond = Plain::open(&service).await;
+    beyond.send(with_origin("GET /v1/chains HTTP/1.1\r\nhost: x\r\n\r\n".into())).await;
+    let answer = beyond.answer().await.unwrap();
+    assert_eq!(code(&answer), "OVERLOADED");
+    assert!(allows_any(&answer), "{}", answer.head);
+    busy.ends().await;
+    data(accepted.await.unwrap().unwrap()).await;
+}
+
 #[tokio::test]
 async fn health_answers_while_one_client_holds_every_place() {
     for (total, per_address) in [(64, 16), (16, 64)] {
