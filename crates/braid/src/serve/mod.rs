@@ -98,9 +98,9 @@ async fn start(args: &Args, connections: ConnectionLimits) -> Result<Started> {
         tracing::warn!("{warning}");
     }
     let source = Source::prepare(&args.source, pools)?;
-    let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
+    let listener = listen("--listen", args.listen).await?;
     let metrics = match args.metrics_listen {
-        Some(address) => Some(TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?),
+        Some(address) => Some(listen("--metrics-listen", address).await?),
         None => None,
     };
     let running = source.start(&args.source).await?;
@@ -164,13 +164,18 @@ fn stores(args: &Args) -> Result<(KeyStore, QuoteStore)> {
     Ok((args.key_store()?, QuoteStore::open(dir).map_err(cannot_store)?))
 }
 
-fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Report {
+/// Listens on the address of an option, which the error names.
+async fn listen(option: &str, address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| cannot_listen(option, address, &error))
+}
+
+fn cannot_listen(option: &str, address: SocketAddr, error: &std::io::Error) -> Report {
     let help = match error.kind() {
-        std::io::ErrorKind::AddrInUse => "another program listens there: stop it, or name another port with --listen",
-        std::io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege: name another port with --listen",
-        _ => "name an address of this machine with --listen",
+        std::io::ErrorKind::AddrInUse => "another program listens there: stop it, or name another port",
+        std::io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege: name another port",
+        _ => "name an address of this machine",
     };
-    eyre!("cannot listen on {address}: {help}")
+    eyre!("cannot listen on {address}: {help} with {option}")
 }
 
 /// Keeps the local copy of the shared keys up to date.
@@ -227,5 +232,17 @@ async fn log_progress(mut status: tokio::sync::watch::Receiver<braid_ethereum::S
         if status.changed().await.is_err() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_address_in_use_is_told_with_its_option() {
+        let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let error = listen("--metrics-listen", taken.local_addr().unwrap()).await.unwrap_err().to_string();
+        assert!(error.ends_with("stop it, or name another port with --metrics-listen"), "{error}");
     }
 }
