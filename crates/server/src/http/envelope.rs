@@ -42,12 +42,19 @@ impl Notes {
 
 /// Adds an id to every request and common headers to every answer, as the outermost layer.
 pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request, next: Next) -> Response {
-    let started = Instant::now();
     let id = request_id(request.headers().get(REQUEST_ID));
-    let method = shortened(request.method().as_str(), MAX_METHOD_BYTES);
-    let path = shortened(request.uri().path(), MAX_PATH_BYTES);
     let route =
         request.extensions().get::<MatchedPath>().map_or_else(|| "other".into(), |path| path.as_str().to_owned());
+    let mut line = Line {
+        started: Instant::now(),
+        method: shortened(request.method().as_str(), MAX_METHOD_BYTES),
+        path: shortened(request.uri().path(), MAX_PATH_BYTES),
+        route: route.clone(),
+        id: id.clone(),
+        status: CLOSED,
+        code: None,
+        metrics,
+    };
     let notes = Notes::default();
     request.extensions_mut().insert(notes.clone());
 
@@ -57,7 +64,7 @@ pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request,
     let problem = response.extensions_mut().remove::<Refusal>().map(|Refusal(problem)| problem);
     let problem = problem.or_else(|| problem_of(&response));
     if let Some(problem) = &problem {
-        response = with_body(problem, response, &path, &id);
+        response = with_body(problem, response, &line.path, &id);
     }
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&id) {
@@ -69,17 +76,39 @@ pub async fn envelope(State(metrics): State<Arc<Metrics>>, mut request: Request,
     if !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
-    let status = response.status().as_u16();
-    let code = problem.map(|problem| problem.code.meaning().name);
-    metrics.count(&route, status, code, started.elapsed());
-    let code = code.unwrap_or_default();
-    let took_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-    if path == "/health" || path == "/ready" {
-        tracing::debug!(%method, path, status, code, took_us, request_id = id, "request");
-    } else {
-        tracing::info!(%method, path, status, code, took_us, request_id = id, "request");
-    }
+    (line.status, line.code) = (response.status().as_u16(), problem.map(|problem| problem.code.meaning().name));
     response
+}
+
+/// Status in metrics and logs of a request without an answer, since its client went away or the service stopped; nginx
+/// logs the same.
+const CLOSED: u16 = 499;
+
+/// What metrics and the log say of a request; written when dropped.
+struct Line {
+    started: Instant,
+    method: String,
+    path: String,
+    route: String,
+    id: String,
+    status: u16,
+    code: Option<&'static str>,
+    metrics: Arc<Metrics>,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let Self { started, method, path, route, id, status, code, metrics } = &*self;
+        let took = started.elapsed();
+        metrics.count(route, *status, *code, took);
+        let code = code.unwrap_or_default();
+        let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        if path == "/health" || path == "/ready" {
+            tracing::debug!(%method, path, status, code, took_us, request_id = id, "request");
+        } else {
+            tracing::info!(%method, path, status, code, took_us, request_id = id, "request");
+        }
+    }
 }
 
 /// Writes a problem's answer, with the headers that inner layers set (CORS, Allow).

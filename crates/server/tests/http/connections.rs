@@ -273,6 +273,28 @@ async fn where_all_are_at_work_health_is_answered_and_the_rest_told_to_come_back
     }
 }
 
+/// Clients that gave up left no trace: the slowest requests were in neither the metrics nor the log.
+#[tokio::test]
+async fn a_client_that_leaves_before_its_answer_is_counted() {
+    let service = Service::with(Config { solve_threads: 1, solve_wait: LONG, ..with(PATIENT, 100, 100) }).await;
+    let busy = service.occupies_a_thread().await;
+    let body = request().to_string();
+    let mut hasty = Plain::open(&service).await;
+    hasty.send(post("/v1/quote", KEY, "application/json", body.len()) + &body).await;
+    while service.app.work.waiting() < 1 {
+        tokio::task::yield_now().await;
+    }
+    drop(hasty);
+    let counted = async {
+        let expected = "braid_http_request_seconds_count{route=\"/v1/quote\",status=\"499\"} 1";
+        while !service.get("/metrics").send().await.unwrap().text().await.unwrap().contains(expected) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, counted).await.expect("the request is counted");
+    busy.ends().await;
+}
+
 #[tokio::test]
 async fn a_stop_waits_for_work_and_for_nobody_who_has_not_asked() {
     let service = Service::with(Config { shutdown_grace: LONG, ..with(PATIENT, 400, 400) }).await;
