@@ -32,8 +32,23 @@ pub struct KeyStore {
 #[derive(Debug)]
 struct Seen {
     stamp: Option<Stamp>,
-    /// The keys, or why the file cannot be read. It is not read again before it changes.
+    /// The keys, or why there are none.
     records: Result<Arc<Vec<KeyRecord>>, String>,
+}
+
+impl Seen {
+    /// Takes over the content of the file at a stamp. It is not read again before it changes, unless the operating system
+    /// refused the read: that may pass, as when too many files are open, and leaves the file as it is.
+    fn learn(&mut self, stamp: Option<Stamp>, read: Result<KeyFile, StoreError>) {
+        self.stamp = stamp.filter(|_| !matches!(read, Err(StoreError::Unreadable { .. })));
+        let records = read.map(|file| Arc::new(file.keys)).map_err(|error| error.to_string());
+        if let Err(error) = &records
+            && self.records.as_ref().err() != Some(error)
+        {
+            tracing::error!(%error, "the keys of the key file give no access until the file is mended");
+        }
+        self.records = records;
+    }
 }
 
 impl KeyStore {
@@ -154,12 +169,7 @@ impl KeyStore {
         let mut seen = self.seen.lock();
         let stamp = Stamp::of(&self.path);
         if stamp != seen.stamp {
-            let read = KeyFile::read(&self.path);
-            if let Err(error) = &read {
-                tracing::error!(%error, "the keys of the key file give no access until the file is mended");
-            }
-            seen.records = read.map(|file| Arc::new(file.keys)).map_err(|error| error.to_string());
-            seen.stamp = stamp;
+            seen.learn(stamp, KeyFile::read(&self.path));
         }
         seen.records.clone().map_err(StoreError::NoKeys)
     }
@@ -168,4 +178,26 @@ impl KeyStore {
 /// Returns the record that a secret belongs to. Every record is compared, so that the duration tells nothing.
 fn find<'a>(records: &'a [KeyRecord], hash: &KeyHash, now_s: u64) -> Option<&'a KeyRecord> {
     records.iter().fold(None, |found, record| if record.opens(hash, now_s) { Some(record) } else { found })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// While too many files were open, one look at a changed file refused all of its keys until it changed again.
+    #[test]
+    fn a_read_that_the_system_refused_is_tried_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(KEY_FILE);
+        let keys = KeyStore::open(dir.path()).unwrap();
+        let (key, _) = keys.create("bot", KeyTerms::default(), 1).unwrap();
+        let stamp = Stamp::of(&path);
+        let source = std::io::Error::other("Too many open files");
+        keys.seen.lock().learn(stamp, Err(StoreError::Unreadable { path: path.clone(), source }));
+        assert!(keys.check(key.reveal(), 2).unwrap().is_some() && keys.is_healthy());
+        // A file that is damaged is read again once it changes.
+        let reason = "it ends early".to_owned();
+        keys.seen.lock().learn(stamp, Err(StoreError::DamagedKeys { path, reason }));
+        assert!(keys.check(key.reveal(), 2).is_err() && !keys.is_healthy());
+    }
 }
