@@ -14,9 +14,10 @@ pub(crate) fn read(path: &Path) -> Result<Vec<String>> {
     Ok(lines.map(str::to_owned).collect())
 }
 
-/// Joins secrets given directly with those of a file.
+/// Joins secrets given directly with those of a file. No secret has spaces around it: a client could not send them in a
+/// header.
 pub(crate) fn with(given: &[String], file: Option<&PathBuf>) -> Result<Vec<String>> {
-    let mut all = given.to_vec();
+    let mut all: Vec<String> = given.iter().map(|secret| secret.trim().to_owned()).collect();
     if let Some(path) = file {
         all.extend(read(path)?);
     }
@@ -27,6 +28,13 @@ pub(crate) fn with(given: &[String], file: Option<&PathBuf>) -> Result<Vec<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A key after a comma and a space was another key, which no request could have.
+    #[test]
+    fn spaces_around_a_secret_are_not_part_of_it() {
+        let given = ["first".to_owned(), " second".to_owned(), " ".to_owned()];
+        assert_eq!(with(&given, None).unwrap(), ["first", "second"]);
+    }
 
     #[test]
     fn a_file_has_one_secret_a_line_and_its_errors_show_none() {
