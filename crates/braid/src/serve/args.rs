@@ -230,12 +230,50 @@ fn network(text: &str) -> Result<IpNet, String> {
     text.parse().ok().or_else(address).ok_or_else(|| "expected an address or a network such as 10.0.0.0/8".into())
 }
 
-/// Reads a web origin as browsers send it, or `*`.
+/// Reads a web origin, and returns it as browsers send it: in lower case, without the scheme's own port; or `*`.
 fn origin(text: &str) -> Result<String, String> {
-    let host = text.split_once("://").map(|(_, host)| host);
-    let is_origin = |host: &str| !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
-    if text == "*" || host.is_some_and(is_origin) {
-        return Ok(text.to_owned());
+    let text = text.trim().to_ascii_lowercase();
+    if text == "*" {
+        return Ok(text);
     }
-    Err("expected * or a scheme and a host such as https://app.example, without a path".into())
+    let is_part = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
+    match text.split_once("://") {
+        Some((scheme, host)) if is_part(scheme) && is_part(host) => {
+            let own_port = match scheme {
+                "https" => ":443",
+                "http" => ":80",
+                _ => "",
+            };
+            Ok(format!("{scheme}://{}", host.strip_suffix(own_port).unwrap_or(host)))
+        }
+        _ => Err("expected * or a scheme and a host such as https://app.example, without a path".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An origin with capitals, its scheme's own port or a space after a comma was taken, and no browser sends such a one.
+    #[test]
+    fn an_origin_is_kept_as_browsers_send_it() {
+        for (given, sent) in [
+            ("https://app.example", "https://app.example"),
+            ("https://App.Example", "https://app.example"),
+            (" https://app.example", "https://app.example"),
+            ("https://app.example:443", "https://app.example"),
+            ("http://localhost:80", "http://localhost"),
+            ("http://localhost:3000", "http://localhost:3000"),
+            ("http://app.example:443", "http://app.example:443"),
+            ("chrome-extension://abcdef", "chrome-extension://abcdef"),
+            ("*", "*"),
+        ] {
+            assert_eq!(origin(given).as_deref(), Ok(sent), "{given:?}");
+        }
+        for wrong in
+            ["", "app.example", "https://", "https://app.example/", "https://app.example/path", "://app.example"]
+        {
+            assert!(origin(wrong).is_err(), "{wrong:?}");
+        }
+    }
 }
