@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use braid_market::Market;
 use braid_primitives::{Address, PoolId, PoolKey};
@@ -9,6 +10,7 @@ use braid_protocols::Pool;
 use braid_routing::PoolFilter;
 use braid_store::quarantine::{self, Quarantined};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 
 use crate::retry::Retry;
 use crate::verdict::{Difference, Probe};
@@ -20,7 +22,7 @@ pub struct Quarantine(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     held: BTreeMap<PoolKey, Held>,
-    dir: Option<PathBuf>,
+    saver: Option<Arc<Saver>>,
     /// Grows with every pool that comes or goes.
     version: u64,
 }
@@ -48,7 +50,7 @@ impl Quarantine {
         });
         let mut state = self.0.lock();
         state.held.extend(kept.into_iter().map(Held::due));
-        state.dir = Some(dir.into());
+        state.saver = Some(Arc::new(Saver { dir: dir.into(), next: Mutex::default(), writing: Mutex::default() }));
     }
 
     /// Replaces the quarantine by that of another service.
@@ -176,11 +178,45 @@ impl State {
         faults.into_iter().find(|fault| fault.token == token).map(|fault| fault.does.as_str())
     }
 
-    /// Counts a change, and saves the quarantine: a few kilobytes, seldom.
+    /// Counts a change, and has the quarantine saved: a few kilobytes, seldom.
     fn changed(&mut self) {
         self.version += 1;
-        let Some(dir) = &self.dir else { return };
-        if let Err(error) = quarantine::save(dir, &self.records()) {
+        if let Some(saver) = &self.saver {
+            saver.save(self.records());
+        }
+    }
+}
+
+/// Saves the quarantine. The quarantine is locked when it changes, and every quote reads it: so the disk is waited for on a
+/// thread for blocking work.
+#[derive(Debug)]
+struct Saver {
+    dir: PathBuf,
+    /// What to write next.
+    next: Mutex<Option<Vec<Quarantined>>>,
+    /// Locked while a file is written.
+    writing: Mutex<()>,
+}
+
+impl Saver {
+    /// Has the pools written after what is being written; at once if there is no runtime.
+    fn save(self: &Arc<Self>, pools: Vec<Quarantined>) {
+        let is_awaited = self.next.lock().replace(pools).is_some();
+        if is_awaited {
+            return;
+        }
+        let saver = Arc::clone(self);
+        let write = move || saver.write();
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(write)),
+            Err(_) => write(),
+        }
+    }
+
+    fn write(&self) {
+        let _writing = self.writing.lock();
+        let Some(pools) = self.next.lock().take() else { return };
+        if let Err(error) = quarantine::save(&self.dir, &pools) {
             tracing::warn!(%error, "the quarantine could not be saved: a restart will not know the newest change");
         }
     }
@@ -245,5 +281,25 @@ mod tests {
         let third = Quarantine::default();
         third.keep_in(dir.path());
         assert_eq!(third.records(), []);
+    }
+
+    /// The file was written while the quarantine was locked, so that every quote waited for a disk that did not answer.
+    #[tokio::test]
+    async fn nobody_waits_for_the_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let quarantine = Quarantine::default();
+        quarantine.keep_in(dir.path());
+        let saver = quarantine.0.lock().saver.clone().unwrap();
+        {
+            let _disk = saver.writing.lock();
+            for pool in 1..=3 {
+                quarantine.hold(probe(pool), &difference(), 7);
+            }
+            quarantine.release(probe(2).pool);
+            assert_eq!((quarantine.records().len(), quarantine::load(dir.path()).unwrap().len()), (2, 0));
+        }
+        while quarantine::load(dir.path()).unwrap() != quarantine.records() {
+            tokio::task::yield_now().await;
+        }
     }
 }
