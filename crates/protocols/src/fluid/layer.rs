@@ -34,7 +34,8 @@ pub struct Token {
     pub supply: U256,
     /// `userBorrowData` of the protocol.
     pub borrow: U256,
-    /// Balance of the token in the layer, in atomic units; no more can leave it.
+    /// Balance of the token in the layer, or what it staked elsewhere if that is more, in atomic units; no more can
+    /// leave it.
     pub held: U256,
 }
 

@@ -30,12 +30,20 @@ sol! {
     function decimals() external view returns (uint8);
     function balanceOf(address owner) external view returns (uint256);
     function getEthBalance(address owner) external view returns (uint256);
+    function balance(address token, address staker) external view returns (uint256 staked);
 }
 
 /// Liquidity layer on mainnet. Source: Fluid's deployment list.
 pub const LIQUIDITY: Address = address!("52Aa899454998Be5b000Ad077a46Bbe360F4e497");
 /// Native ether in Fluid's notation.
 pub(super) const ETHER: Address = address!("EeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE");
+
+/// Tokens that the layer may stake elsewhere, weETH and weETHs: all that come in, until they go out. Source:
+/// `CommonHelpersMainnet`.
+const STAKED: [Address; 2] =
+    [address!("Cd5fE23C85820F7B72D0926FC9b05b43E359b7ee"), address!("917ceE801a67f933F2e6b33fC0cD1ED2d5909D88")];
+/// Contract with the staked tokens, Zircuit's staking pool. Source: `CommonHelpersMainnet.ZIRCUIT`.
+const STAKING_POOL: Address = address!("F047ab4c75cebf0eB9ed34Ae2c186f3611aEAfa6");
 
 /// Logs of the layer about one token, which is their first indexed argument (the second of `LogOperate`).
 pub(super) const OPERATE: B256 = LogOperate::SIGNATURE_HASH;
@@ -108,6 +116,11 @@ pub(super) fn token(
     } else {
         reading.ask(token, &balanceOfCall { owner: LIQUIDITY })
     };
+    let staked = if STAKED.contains(&token) {
+        reading.try_ask(STAKING_POOL, &balanceCall { token, staker: LIQUIDITY })
+    } else {
+        Ok(None)
+    };
     let decimals = match decimals {
         Some(known) => known,
         None if token == ETHER => 18,
@@ -120,6 +133,39 @@ pub(super) fn token(
     // a flag tells whether the token has a limit of its own
     let own = exchange_prices.bit(249);
     let max_utilization = if own { u16::try_from(configs & U256::from(0x3fff)).unwrap_or(10_000) } else { 10_000 };
-    let (total_amounts, supply, borrow, held) = (total_amounts?, supply?, borrow?, held?);
+    let (total_amounts, supply, borrow) = (total_amounts?, supply?, borrow?);
+    // a payment comes whole from one of the two: from the stake if the balance is too small
+    let held = held?.max(staked?.unwrap_or_default());
     Ok((Token { exchange_prices, total_amounts, max_utilization, supply, borrow, held }, decimals))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy_primitives::Bytes;
+    use alloy_sol_types::SolCall;
+
+    use super::*;
+
+    /// The layer stakes all weETH, and its own balance is next to nothing. Every swap that pays weETH was refused.
+    #[test]
+    fn what_the_layer_staked_elsewhere_can_leave_it_too() {
+        let pool = Address::repeat_byte(7);
+        let held = |asset: Address, [own, staked]: [Option<u64>; 2]| {
+            let read = |reading: &mut Reading| token(asset, pool, Some(18), reading).map(|(token, _)| token.held);
+            let answers = Reading::calls_of(pool, read).into_iter().map(|call| {
+                let answer = match call.data.get(..4)? {
+                    view if *view == balanceOfCall::SELECTOR => own,
+                    view if *view == balanceCall::SELECTOR => staked,
+                    _ => Some(0),
+                };
+                answer.map(|answer| Bytes::from(U256::from(answer).to_be_bytes_vec()))
+            });
+            Reading::decode(pool, &answers.collect::<Vec<_>>(), read)
+        };
+        let [weeth, weeths] = STAKED;
+        assert_eq!(held(weeth, [Some(3), Some(900)]), Ok(U256::from(900)));
+        assert_eq!(held(weeths, [Some(500), Some(0)]), Ok(U256::from(500)));
+        assert_eq!(held(weeth, [Some(3), None]), Ok(U256::from(3)), "no staking pool on this chain");
+        assert_eq!(held(Address::repeat_byte(1), [Some(3), Some(900)]), Ok(U256::from(3)), "any other token");
+    }
 }
