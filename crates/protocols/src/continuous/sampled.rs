@@ -133,7 +133,7 @@ fn narrow(samples: &mut Vec<Point>, missed: &mut Vec<f64>, slack: f64, ask: impl
         let widest = rooms.iter().enumerate().skip(1).max_by(|a, b| a.1.total_cmp(b.1));
         let Some((place, _)) = widest.filter(|(_, room)| **room > NARROW) else { return };
         let (Some(from), Some(to)) = (points.get(place), points.get(place + 1)) else { return };
-        let middle = ask(U256::from((from.x * to.x).sqrt()));
+        let middle = ask(U256::saturating_from((from.x * to.x).sqrt()));
         match middle.filter(|middle| from.x < middle.x && middle.x < to.x) {
             Some(middle) if include(samples, missed, middle) => {}
             _ => return,
@@ -286,7 +286,7 @@ fn refine(
         for (after, judged) in coarser.into_iter().zip(std::mem::take(&mut middles)) {
             let wanted = judged.finer && judged.miss.abs() >= least;
             let half = if before.x > 0.0 { (before.x * after.x).sqrt() } else { after.x * 0.5 };
-            let middle = if wanted { ask(U256::from(half)) } else { None };
+            let middle = if wanted { ask(U256::saturating_from(half)) } else { None };
             match middle.filter(|middle| before.x < middle.x && middle.x < after.x) {
                 Some(middle) => {
                     samples.push(middle);

@@ -38,7 +38,7 @@ fn peaks(state: &State, [of_in, of_out]: [&Worth; 2], quote: impl Fn(U256) -> Op
     let Model::Crypto(pool) = &state.model else { return Vec::new() };
     let scale = |amount: f64, coin: &Worth| amount / f64::from(coin.unit) * 1e18;
     let (held_in, held_out) = (f64::from(of_in.held), f64::from(of_out.held));
-    let atomic = |common: f64| U256::from((common * f64::from(of_in.unit) / 1e18).max(0.0));
+    let atomic = |common: f64| U256::saturating_from(common * f64::from(of_in.unit) / 1e18);
     let mut to_balance = (held_out - held_in) / 2.0;
     for _ in 0..4 {
         let Some(paid) = quote(atomic(to_balance)) else { return Vec::new() };
