@@ -73,7 +73,7 @@ pub fn apply_logs<'a>(
                     change.unknown.insert(log.address.into());
                     change.candidates.extend(catalog.candidate(log));
                 }
-                change.unknown.extend(catalog.ids_named(log).filter(|key| market.pool_id(*key).is_none()));
+                change.unknown.extend(catalog.pools_named(log).filter(|key| market.pool_id(*key).is_none()));
             }
         }
     }

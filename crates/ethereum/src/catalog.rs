@@ -106,10 +106,12 @@ impl Catalog {
         self.products.iter().find_map(|product| product.suggested(log))
     }
 
-    /// Returns the pools of its emitter that a log names by their ids.
-    pub(crate) fn ids_named<'a>(&'a self, log: &'a alloy::primitives::Log) -> impl Iterator<Item = PoolKey> + 'a {
-        let ids = self.products.iter().filter_map(|product| product.log_pool_id(log));
-        ids.map(|id| PoolKey::with_id(log.address, id))
+    /// Returns the pools that a log names: by their ids, or by a vault that holds their coins.
+    pub(crate) fn pools_named<'a>(&'a self, log: &'a alloy::primitives::Log) -> impl Iterator<Item = PoolKey> + 'a {
+        self.products.iter().filter_map(|product| {
+            let with_id = |id| PoolKey::with_id(log.address, id);
+            product.log_pool_id(log).map(with_id).or_else(|| product.pool_named_by_vault(log))
+        })
     }
 
     /// Decodes the pool that a log announces; `None` if the log is no announcement.

@@ -275,6 +275,12 @@ pub trait Protocol: Sync {
         None
     }
 
+    /// Returns the pool that a log names, if its emitter is a vault that holds the coins of pools at other addresses. An
+    /// excluded pool is read again after such a log.
+    fn pool_named_by_vault(&self, _log: &Log) -> Option<PoolKey> {
+        None
+    }
+
     /// Returns the contracts, other than the pool, whose logs may change its swaps: a vault that holds many pools, a
     /// market that a pool lends to. [`apply`](Self::apply) receives their logs too and decides by the topics whether
     /// they concern this pool.

@@ -1,12 +1,20 @@
 use std::sync::Arc;
 
 use alloy::{
-    primitives::{LogData, U256},
+    primitives::{Bytes, LogData, U256, keccak256},
     sol_types::SolEvent,
 };
 use braid_market::Tokens;
 use braid_primitives::{B256, Token, TokenId};
-use braid_protocols::{PoolState, Product, balancer::v3::buffer, erc4626, uniswap_v2, uniswap_v3, vault::Vault};
+use braid_protocols::{
+    PoolState, Product,
+    balancer::{
+        v2,
+        v3::{self, buffer},
+    },
+    erc4626, uniswap_v2, uniswap_v3,
+    vault::Vault,
+};
 
 use super::*;
 use crate::testing::block;
@@ -162,6 +170,27 @@ fn a_log_that_names_an_id_changes_that_pool_alone_and_another_log_all_of_the_con
 }
 
 /// A log that announces a pool may also change it. For a pool in the market it must be applied like other logs.
+/// An excluded pool of Balancer was read again only every six hours, because its trades are logs of the vault.
+#[test]
+fn a_pool_that_is_no_pool_of_the_market_is_named_by_the_log_of_its_vault() {
+    let pool = Address::repeat_byte(7);
+    let swap = |vault: Address, signature: &str, named: B256| {
+        let topics = vec![keccak256(signature), named];
+        Log { address: vault, data: LogData::new_unchecked(topics, Bytes::new()) }
+    };
+    let id = B256::right_padding_from(pool.as_slice());
+    let of_v2 = swap(v2::VAULT, "Swap(bytes32,address,address,uint256,uint256)", id);
+    let signature = "Swap(address,address,address,uint256,uint256,uint256,uint256)";
+    let of_v3 = swap(v3::VAULT, signature, pool.into_word());
+    let named = |log: Log| {
+        let change = apply_logs(&catalog(), &market(1), &BTreeSet::new(), &[log]);
+        change.unknown.contains(&pool.into())
+    };
+    let forged = Log { address: address(5), ..of_v2.clone() };
+    assert!(named(of_v2) && named(of_v3));
+    assert!(!named(forged), "anyone may emit anything");
+}
+
 #[test]
 fn an_announcement_of_a_pool_of_the_market_is_applied() {
     let wrapped = Address::repeat_byte(0x55);

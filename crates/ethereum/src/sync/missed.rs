@@ -35,7 +35,7 @@ impl Synchronizer {
     /// Adds the pools that logs announce; returns the known pools that logs concern.
     pub(super) fn touched_by(&mut self, news: &News<'_>, logs: &[PlacedLog]) -> BTreeSet<PoolKey> {
         let mut touched = self.learn(logs);
-        let named = |log| self.catalog.ids_named(log).chain([log.address.into()]);
+        let named = |log| self.catalog.pools_named(log).chain([log.address.into()]);
         let named = logs.iter().flat_map(|log| named(&log.log));
         touched.extend(named.filter(|pool| self.known.get(*pool).is_some()));
         let heard = logs.iter().flat_map(|log| news.listeners.of_log(news.base, &log.log));

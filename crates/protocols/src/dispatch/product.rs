@@ -1,7 +1,7 @@
 //! The methods that shared code calls on a product.
 
 use alloy_primitives::{Address, B256, Log};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use crate::{
     Call, DecodeError, Discovered, Freshness, Pool, PoolList, PoolState, Prediction, Product, Protocol, Source,
@@ -32,6 +32,7 @@ impl Product {
         lens_reader(pool: &Discovered) -> Option<Box<dyn StateReader>>;
         freshness_topics() -> &'static [B256];
         log_pool_id(log: &Log) -> Option<B256>;
+        pool_named_by_vault(log: &Log) -> Option<PoolKey>;
         state_from_log(log: &Log) -> Option<PoolState>;
         is_bought_from() -> bool;
         stands_alone() -> bool;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use alloy_primitives::{Address, B256, Log};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{After, State, VAULT, continuous::pair_curve, gas, reader, step::step_code};
 use crate::{
@@ -104,6 +104,12 @@ impl Protocol for BalancerV2 {
 
     fn freshness_topics(&self) -> &'static [B256] {
         TOPICS
+    }
+
+    fn pool_named_by_vault(&self, log: &Log) -> Option<PoolKey> {
+        let named = log.address == VAULT && is_one_of(log, &OF_THE_VAULT);
+        let pool_id = log.topics().get(1).filter(|_| named)?;
+        Some(Address::from_slice(&pool_id[..20]).into())
     }
 
     fn listens_to(&self, _state: &Self::State) -> Vec<Address> {

@@ -7,7 +7,7 @@ use std::{
 
 use alloy_primitives::{Address, B256, Log};
 use alloy_sol_types::{SolEvent, sol};
-use braid_primitives::ExecutionBlock;
+use braid_primitives::{ExecutionBlock, PoolKey};
 
 use super::{
     After, Fee, State, VAULT, continuous::pair_curve, factories::FACTORIES, gas, hooks::InSwaps, reader,
@@ -17,7 +17,7 @@ use crate::{
     DecodeError, Discovered, Freshness, Product, Protocol, Source, StateReader, Step, StepCode, SwapError, Touched,
     balancer::fee_pips,
     continuous::PairCurve,
-    logs::decode,
+    logs::{decode, is_one_of},
     pool::MAX_COINS,
     vault::{Action, Lender, Vault},
 };
@@ -135,6 +135,12 @@ impl Protocol for BalancerV3 {
 
     fn freshness_topics(&self) -> &'static [B256] {
         &TOPICS
+    }
+
+    fn pool_named_by_vault(&self, log: &Log) -> Option<PoolKey> {
+        let named = log.address == VAULT && is_one_of(log, OWN);
+        let pool = log.topics().get(1).filter(|_| named)?;
+        Some(Address::from_word(*pool).into())
     }
 
     fn listens_to(&self, state: &Self::State) -> Vec<Address> {
