@@ -140,9 +140,9 @@ fn grant_word(
     Ok(Granted::NotFound)
 }
 
-/// Returns words that might encode `amount`: the amount itself; the amount in the low bits, below the flags that are
-/// there; the word scaled by twice the proportion, for rebasing tokens whose answer is a share of it; and twice the
-/// amount.
+/// Returns words that might encode `amount`: the amount in the low bits, below what else is there, such as a blacklist
+/// flag; the amount itself; the word scaled by twice the proportion, for rebasing tokens whose answer is a share of it;
+/// and twice the amount.
 fn candidates(before: U256, held: U256, amount: U256) -> impl Iterator<Item = U256> {
     let two = U256::from(2);
     let low_bits = |bits: usize| {
@@ -151,7 +151,7 @@ fn candidates(before: U256, held: U256, amount: U256) -> impl Iterator<Item = U2
     };
     let scaled = before.checked_mul(amount).and_then(|product| product.checked_div(held)?.checked_mul(two));
     let doubled = amount.checked_mul(two);
-    [Some(amount), low_bits(255), low_bits(128), low_bits(112), low_bits(96), scaled, doubled].into_iter().flatten()
+    [low_bits(96), low_bits(112), low_bits(128), low_bits(255), Some(amount), scaled, doubled].into_iter().flatten()
 }
 
 /// Returns the first word of a view's answer; `None` if it reverts or answers less than a word.

@@ -16,6 +16,7 @@ use braid_simulation::{
     Bounds, Caller, Fork, Grant, Outcome, SimulationError, Simulator, SourceError, StateSource, Status, Terms,
     Transaction, Unavailable, WorkPool, evm, simulate,
 };
+use revm::DatabaseRef;
 use revm::primitives::keccak256;
 use tokio::time::Instant;
 
@@ -157,6 +158,21 @@ async fn a_balance_is_granted_in_every_layout() {
         };
         assert_eq!(on(&World::of(accounts), twice).await, [Granted::Overridden, Granted::NotNeeded], "{name}");
     }
+}
+
+/// The word of USDC's balance has the owner's blacklist flag too: a grant that cleared it would let a simulation succeed
+/// where the transaction reverts.
+#[tokio::test]
+async fn a_flag_beside_a_balance_is_left_alone() {
+    let key = [OWNER.into_word().as_slice(), &U256::from(5).to_be_bytes::<32>()].concat();
+    let (slot, flag) = (U256::from_be_bytes(keccak256(key).0), U256::from(1) << 255);
+    let world = World::of([(TOKEN, code(&[SOLIDITY_MAPPING, WITHOUT_FLAG, RETURN]))]);
+    world.storage.lock().unwrap().insert((TOKEN, slot), flag | U256::from(5));
+    let job = move |overlay: &mut evm::Overlay<'_>| {
+        let granted = grant(overlay, &balance_grant(1_000_000))?;
+        Ok((granted, overlay.storage_ref(TOKEN, slot).map_err(evm::RunError::Database)?))
+    };
+    assert_eq!(on(&world, job).await, (Granted::Overridden, flag | U256::from(1_000_000)));
 }
 
 /// A token with shares, like stETH: the answer is the owner's shares times one global word, divided by another. The
