@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::audit::Audit;
+use crate::budget::Kind;
 use crate::check::{check, check_again, check_both_ways};
 use crate::outliers::Doubtful;
 use crate::tokens::unit_swap;
@@ -27,17 +28,16 @@ const MESSAGES_PER_CHECK: u32 = 20;
 pub type Wanted = BTreeMap<TokenId, Vec<PoolId>>;
 
 impl Audit {
-    /// Checks a swap and then a token, as far as the block's budget allows; `doubt` takes pools that should be read
-    /// again.
+    /// Checks a swap and a token, as far as the block's budget allows; `doubt` takes pools that should be read again.
     pub async fn round(&self, prepared: &Prepared, doubtful: &Doubtful, doubt: &mpsc::Sender<PoolKey>) {
         let block = prepared.market().block().number;
         let calls = || self.simulator.background_calls();
-        if self.budget.allows_check(&self.config, block) {
+        if self.budget.allows_check(&self.config, block, Kind::Swap) {
             let before = calls();
             self.turn(MESSAGES_PER_CHECK, prepared, doubtful, Some(doubt)).await;
             self.budget.add_calls(&self.config, calls() - before);
         }
-        if self.budget.allows_check(&self.config, block) {
+        if self.budget.allows_check(&self.config, block, Kind::Token) {
             let before = calls();
             self.turn_of_token(MESSAGES_PER_CHECK, prepared.market()).await;
             self.budget.add_calls(&self.config, calls() - before);
