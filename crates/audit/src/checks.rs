@@ -45,7 +45,7 @@ impl Audit {
     }
 
     /// Makes one check within a number of messages to the node: of an unverified vault that is due, else of an outlier,
-    /// else of a pool in quarantine that is due, else of the queue. `None` when there is nothing to check, or no node
+    /// else of a pool in quarantine that is due or of the queue, in turns. `None` when there is nothing to check, or no node
     /// to check with.
     pub async fn turn(
         &self,
@@ -98,10 +98,13 @@ impl Audit {
         if let Some(probe) = unproven {
             return Some((probe, None));
         }
-        if let Some(probe) = self.quarantine.due(market.block().number) {
-            return Some((probe, self.quarantine.token_of(probe.pool)));
+        let due = self.quarantine.due(market.block().number);
+        let mut queue = self.queue.lock();
+        let used = if due.is_some() && queue.gives_way() { None } else { queue.next(prepared, excluded) };
+        match (used, due) {
+            (Some(probe), _) => Some((probe, None)),
+            (None, due) => due.map(|probe| (probe, self.quarantine.token_of(probe.pool))),
         }
-        self.queue.lock().next(prepared, excluded).map(|probe| (probe, None))
     }
 
     /// Checks the unverified token with most pools, within a number of messages to the node; `None` when there is none.
@@ -254,4 +257,30 @@ fn touched(market: &Market, probe: &Probe) -> Vec<Address> {
     let tokens = coins.filter_map(|id| market.tokens().get(*id)).map(|token| token.address);
     let contracts = pool.into_iter().flat_map(|pool| [pool.key.contract, pool.holder()]);
     tokens.chain(contracts).chain([AUDITOR, proxy::address()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_primitives::U256;
+    use braid_simulation::{Bounds, Simulator, WorkPool};
+
+    use super::*;
+    use crate::config::AuditConfig;
+    use crate::testing::{ETHER, prepared};
+
+    /// Returns an audit without a node.
+    fn audit() -> Audit {
+        let threads = WorkPool::new(1, Bounds { jobs: 1, wait: std::time::Duration::ZERO });
+        Audit::new(Arc::new(Simulator::new(None, Arc::new(threads))), AuditConfig::default())
+    }
+
+    #[test]
+    fn pools_in_quarantine_do_not_keep_other_pools_from_being_checked() {
+        let (audit, now) = (audit(), prepared(7, 900 * ETHER));
+        let held = Probe { pool: Address::repeat_byte(1).into(), coin_in: 0, coin_out: 1, amount_in: U256::from(5) };
+        audit.quarantine.hold(held, &Difference { why: "it pays less".into(), token: None }, 1);
+        let next = || audit.next_probe(&now, &Doubtful::default()).unwrap().0;
+        let checked = [(); 4].map(|()| next() == held);
+        assert_eq!(checked, [true, false, true, false], "it is due all the time");
+    }
 }

@@ -20,6 +20,8 @@ mod predictions;
 mod quarantine;
 mod queue;
 mod retry;
+#[cfg(test)]
+mod testing;
 mod tokens;
 mod transfers;
 mod vaults;

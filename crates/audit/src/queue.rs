@@ -23,6 +23,8 @@ pub(crate) struct Queue {
     recent: VecDeque<Probe>,
     turn: u64,
     round: usize,
+    /// Whether a pool in quarantine went before the queue last time.
+    gave_way: bool,
 }
 
 impl Queue {
@@ -36,6 +38,13 @@ impl Queue {
             self.recent.pop_front();
         }
         self.recent.push_back(probe);
+    }
+
+    /// Returns whether a pool in quarantine goes before the queue now: every other time. Each pool is due again after some
+    /// blocks, so that enough of them would leave no check to any other pool.
+    pub(crate) fn gives_way(&mut self) -> bool {
+        self.gave_way = !self.gave_way;
+        self.gave_way
     }
 
     /// Returns the next swap, of a pool that is not excluded.
