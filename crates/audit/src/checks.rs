@@ -60,8 +60,9 @@ impl Audit {
         let market = prepared.market();
         let block = *market.block();
         let (probe, at_fault) = self.next_probe(prepared, doubtful)?;
-        // One swap does not verify a vault, in quarantine or not.
-        let verifies = self.vaults.is_unverified(market, probe.pool);
+        // One swap does not verify a vault, in quarantine or not. A token at fault is checked first: swaps of a vault may
+        // succeed though the token's transfers do not.
+        let verifies = at_fault.is_none() && self.vaults.is_unverified(market, probe.pool);
         if market.pool_id(probe.pool).is_none() {
             self.quarantine.release(probe.pool);
             return None;
@@ -70,8 +71,8 @@ impl Audit {
         let checked_market = Arc::clone(market);
         let checked = self.run(&block, terms, move |fork| {
             Ok(match at_fault {
-                _ if verifies => check_both_ways(fork, &checked_market, &probe),
                 Some(token) => check_again(fork, &checked_market, &probe, token),
+                None if verifies => check_both_ways(fork, &checked_market, &probe),
                 None => check(fork, &checked_market, &probe),
             })
         });
@@ -85,7 +86,7 @@ impl Audit {
         };
         self.vaults.note(market, probe.pool, &verdict, verifies);
         self.outliers.note(market, &probe, &verdict);
-        self.note(probe, &verdict, block.number, doubt);
+        self.note(probe, at_fault, &verdict, block.number, doubt);
         Some((probe, verdict))
     }
 
@@ -162,7 +163,7 @@ impl Audit {
         let checked = self.run(market.block(), terms, move |fork| Ok(check(fork, &checked_market, &probe))).await;
         let verdict = checked.unwrap_or_else(|why| Verdict::Unknown(why.to_string()));
         self.outliers.note(market, &probe, &verdict);
-        self.note(probe, &verdict, market.block().number, None);
+        self.note(probe, None, &verdict, market.block().number, None);
     }
 
     /// Checks a token's transfers.
@@ -210,15 +211,26 @@ impl Audit {
         Terms::by(caller, Instant::now() + self.config.check_time)
     }
 
-    /// Takes notice of a verdict.
-    fn note(&self, probe: Probe, verdict: &Verdict, block: u64, doubt: Option<&mpsc::Sender<PoolKey>>) {
+    /// Takes notice of a verdict. `checked` is the token at fault whose transfers were checked before the swap.
+    fn note(
+        &self,
+        probe: Probe,
+        checked: Option<Address>,
+        verdict: &Verdict,
+        block: u64,
+        doubt: Option<&mpsc::Sender<PoolKey>>,
+    ) {
         let [agreed, differed, unknown] = &self.counts;
         let count = match verdict {
             Verdict::Agrees => {
-                if let Some(token) = self.quarantine.token_of(probe.pool) {
-                    self.tokens.0.note_verified(token);
+                let at_fault = self.quarantine.token_of(probe.pool);
+                // A swap says nothing for a token that was found at fault meanwhile.
+                if at_fault == checked {
+                    if let Some(token) = at_fault {
+                        self.tokens.0.note_verified(token);
+                    }
+                    self.quarantine.release(probe.pool);
                 }
-                self.quarantine.release(probe.pool);
                 agreed
             }
             Verdict::Differs(difference) => {
@@ -263,6 +275,7 @@ fn touched(market: &Market, probe: &Probe) -> Vec<Address> {
 mod tests {
     use braid_primitives::U256;
     use braid_simulation::{Bounds, Simulator, WorkPool};
+    use braid_store::quarantine::TokenAtFault;
 
     use super::*;
     use crate::config::AuditConfig;
@@ -274,10 +287,25 @@ mod tests {
         Audit::new(Arc::new(Simulator::new(None, Arc::new(threads))), AuditConfig::default())
     }
 
+    fn swap() -> Probe {
+        Probe { pool: Address::repeat_byte(1).into(), coin_in: 0, coin_out: 1, amount_in: U256::from(5) }
+    }
+
+    /// A quote's check may find the fault while a swap of the same pool is checked.
+    #[test]
+    fn a_swap_that_agrees_does_not_clear_a_token_that_was_found_at_fault() {
+        let (audit, held, token) = (audit(), swap(), Address::with_last_byte(9));
+        let fault = TokenAtFault { token, does: "takes 1.00% of a transfer".into() };
+        audit.quarantine.hold(held, &Difference::of_token(fault), 1);
+        audit.note(held, None, &Verdict::Agrees, 2, None);
+        assert!(audit.quarantine.fault_of(token).is_some() && !audit.tokens.is_sound(token));
+        audit.note(held, Some(token), &Verdict::Agrees, 3, None);
+        assert!(audit.quarantine.fault_of(token).is_none() && audit.tokens.is_sound(token));
+    }
+
     #[test]
     fn pools_in_quarantine_do_not_keep_other_pools_from_being_checked() {
-        let (audit, now) = (audit(), prepared(7, 900 * ETHER));
-        let held = Probe { pool: Address::repeat_byte(1).into(), coin_in: 0, coin_out: 1, amount_in: U256::from(5) };
+        let (audit, now, held) = (audit(), prepared(7, 900 * ETHER), swap());
         audit.quarantine.hold(held, &Difference { why: "it pays less".into(), token: None }, 1);
         let next = || audit.next_probe(&now, &Doubtful::default()).unwrap().0;
         let checked = [(); 4].map(|()| next() == held);

@@ -1,5 +1,7 @@
 //! Tests of vaults named by configuration: quoted once the EVM has confirmed them, and quarantined if it disagrees.
 
+use std::sync::Arc;
+
 use braid_audit::Verdict;
 use braid_devnet::addresses::PUFETH;
 use braid_devnet::{Devnet, Options, accounts};
@@ -117,6 +119,24 @@ async fn a_named_vault_that_gives_nothing_back_is_set_aside_and_stays_there() {
     world.audit_until(0).await;
     let (status, quote) = world.quote(WETH, units("WETH", 3), NAMED).await;
     assert_eq!(status, 200, "{quote:#}");
+}
+
+/// Deposits and redemptions move no shares by `transfer`, so that they say nothing of the tax that it takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_named_vault_whose_shares_are_taxed_stays_aside_though_its_swaps_succeed() {
+    let mut world = with_a_named_vault().await;
+    world.put_over(NAMED, Layer { told_less: vec![(TRANSFER, 36)], ..Layer::default() }).await;
+    world.next_block().await;
+    let market = Arc::clone(&world.feed.latest().unwrap().head.market);
+    while world.held().is_empty() {
+        world.app.audit.turn_of_token(u32::MAX, &market).await.unwrap();
+    }
+    assert_eq!(world.held(), [NAMED]);
+    world.next_block().await;
+    let Some(Verdict::Differs(difference)) = world.turn_of(NAMED, 12).await else { panic!("it is tried again") };
+    assert_eq!(difference.token.unwrap().token, NAMED);
+    assert_eq!(world.held(), [NAMED]);
+    assert!(!world.app.audit.tokens.is_sound(NAMED));
 }
 
 /// Small redemptions succeed, and no preview shows a limit.
