@@ -9,6 +9,7 @@ use braid_market::Market;
 use braid_primitives::{Address, Block, PoolId, PoolKey, TokenId};
 use braid_routing::Prepared;
 use braid_simulation::{Caller, Fork, SimulationError, Terms, Unavailable};
+use braid_store::quarantine::TokenAtFault;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -175,9 +176,8 @@ impl Audit {
         let block = *market.block();
         let hints = transfers::holders(market, token, address, &pools).into_iter().chain([address, AUDITOR]);
         let terms = Terms { hints: hints.collect(), ..terms };
-        let probe = unit_swap(market, token, &pools);
-        let checked_market = Arc::clone(market);
-        let checked = self.run(&block, terms, move |fork| transfers::of_token(fork, &checked_market, token, &pools));
+        let (checked_market, first) = (Arc::clone(market), pools.clone());
+        let checked = self.run(&block, terms, move |fork| transfers::of_token(fork, &checked_market, token, &first));
         match checked.await.unwrap_or_else(|why| Transfers::Unknown(why.to_string())) {
             Transfers::Exact => {
                 self.tokens.0.note_verified(address);
@@ -187,11 +187,24 @@ impl Audit {
                 self.tokens.0.note_unknown(address, why, block.number);
             }
             faulty => {
-                let (Some(fault), Some(probe)) = (faulty.fault(address), probe) else { return };
-                self.tokens.0.note_fault(&address);
-                self.quarantine.hold(probe, &Difference::of_token(fault), block.number);
+                if let Some(fault) = faulty.fault(address) {
+                    self.note_fault(market, token, &pools, fault);
+                }
             }
         }
+    }
+
+    /// Notes a token at fault with one of its pools, those in `first` before others. A pool that is in quarantine for another
+    /// token stays there for that one; a token without a pool of its own is checked again like one without a result.
+    fn note_fault(&self, market: &Market, token: TokenId, first: &[PoolId], fault: TokenAtFault) {
+        let (address, block) = (fault.token, market.block().number);
+        let is_free = |pool| self.quarantine.token_of(pool).is_none_or(|held| held == address);
+        let Some(probe) = unit_swap(market, token, first, is_free) else {
+            self.tokens.0.note_unknown(address, format!("it {}", fault.does), block);
+            return;
+        };
+        self.tokens.0.note_fault(&address);
+        self.quarantine.hold(probe, &Difference::of_token(fault), block);
     }
 
     /// Runs a job in the simulator, and counts its messages.
@@ -275,7 +288,6 @@ fn touched(market: &Market, probe: &Probe) -> Vec<Address> {
 mod tests {
     use braid_primitives::U256;
     use braid_simulation::{Bounds, Simulator, WorkPool};
-    use braid_store::quarantine::TokenAtFault;
 
     use super::*;
     use crate::config::AuditConfig;
@@ -301,6 +313,32 @@ mod tests {
         assert!(audit.quarantine.fault_of(token).is_some() && !audit.tokens.is_sound(token));
         audit.note(held, Some(token), &Verdict::Agrees, 3, None);
         assert!(audit.quarantine.fault_of(token).is_none() && audit.tokens.is_sound(token));
+    }
+
+    /// Aave's first tokens share the pool of Curve that is the only one of each, and all of them rebase.
+    #[test]
+    fn tokens_at_fault_that_share_their_pools_are_all_noted() {
+        let (audit, now) = (audit(), prepared(7, 900 * ETHER));
+        let market = now.market();
+        let [weth, token] = [TokenId(1), TokenId(2)];
+        let address = |id| market.tokens().get(id).unwrap().address;
+        let note = |id| {
+            audit.note_fault(market, id, &[], TokenAtFault { token: address(id), does: "rebases".into() });
+        };
+        [weth, token, weth, token].into_iter().for_each(note);
+        assert_eq!([weth, token].map(|id| audit.quarantine.fault_of(address(id)).is_some()), [true; 2]);
+        assert_eq!(audit.quarantine.records().len(), 2);
+
+        // Every pool is in quarantine for the first token.
+        for pool in [1, 2, 3] {
+            let held = Probe { pool: Address::repeat_byte(pool).into(), ..swap() };
+            let fault = TokenAtFault { token: address(weth), does: "rebases".into() };
+            audit.quarantine.hold(held, &Difference::of_token(fault), 7);
+        }
+        note(token);
+        assert!(audit.quarantine.fault_of(address(weth)).is_some());
+        assert_eq!(audit.tokens.why(address(token)), "it rebases");
+        assert!(!audit.tokens.0.is_due(&address(token), 7) && audit.tokens.0.is_due(&address(token), 8));
     }
 
     #[test]

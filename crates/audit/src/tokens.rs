@@ -1,7 +1,7 @@
 //! Tokens whose transfers were verified. A quote goes through no others.
 
 use braid_market::Market;
-use braid_primitives::{Address, NATIVE_ETHER, PoolId, TokenId, U256, WETH};
+use braid_primitives::{Address, NATIVE_ETHER, PoolId, PoolKey, TokenId, U256, WETH};
 use braid_routing::PoolFilter;
 
 use crate::quarantine::Quarantine;
@@ -47,9 +47,16 @@ impl Tokens {
     }
 }
 
-/// Returns a swap that sells about one unit of a token: the quarantine stores a token at fault with such a swap.
-pub(crate) fn unit_swap(market: &Market, token: TokenId, pools: &[PoolId]) -> Option<Probe> {
-    let pool = market.pool(*pools.iter().chain(market.pools_of(token)).next()?)?;
+/// Returns a swap that sells about one unit of a token, in the first of its pools that passes a test: those in `first`,
+/// then the others. The quarantine stores a token at fault with such a swap.
+pub(crate) fn unit_swap(
+    market: &Market,
+    token: TokenId,
+    first: &[PoolId],
+    test: impl Fn(PoolKey) -> bool,
+) -> Option<Probe> {
+    let mut pools = first.iter().chain(market.pools_of(token)).filter_map(|id| market.pool(*id));
+    let pool = pools.find(|pool| test(pool.key))?;
     let coin_in = pool.coin_index(token)?;
     let decimals = market.tokens().get(token)?.decimals;
     let amount_in = U256::from(10).pow(U256::from(decimals.min(30)));
