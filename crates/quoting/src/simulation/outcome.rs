@@ -6,9 +6,10 @@ use braid_primitives::{Address, Bytes, NATIVE_ETHER, U256};
 use braid_simulation::grant::Granted;
 use braid_simulation::{Grant, Outcome, Status};
 
-use super::{MeasuredGas, Simulated, SimulationInput};
+use super::{MeasuredGas, Simulated, SimulationInput, unavailable};
 use crate::model::{Revert, SimulatedOutput, Simulation, SimulationStatus};
 use crate::path;
+use crate::shown::Shown;
 
 /// Largest excess of a payment that counts as rounding, in atomic units: tokens that keep balances in shares round.
 const ROUNDING_UNITS: U256 = U256::from_limbs([2, 0, 0, 0]);
@@ -18,6 +19,11 @@ pub(super) fn simulated(input: &SimulationInput<'_>, outcome: &Outcome, order: &
     let (block, shown) = (input.market.block(), input.shown);
     let gains = gains(input, outcome, order);
     let failure = failure(input, outcome, order, gains.as_deref());
+    if failure.is_some()
+        && let Some(why) = lacking(outcome, shown)
+    {
+        return unavailable(&why);
+    }
     let paid = |(output, gain): (&TokenAmount, U256)| SimulatedOutput {
         token: shown.token(output.token),
         amount: gain.into(),
@@ -45,6 +51,20 @@ pub(super) fn simulated(input: &SimulationInput<'_>, outcome: &Outcome, order: &
         revert: failure,
     };
     Simulated { answer, gas, warning: None }
+}
+
+/// Returns what the sender lacked because it could not be granted, if anything: a failure then says nothing of the quote.
+fn lacking(outcome: &Outcome, shown: Shown) -> Option<String> {
+    let (grant, _) = outcome.grants.iter().find(|(_, granted)| *granted == Granted::NotFound)?;
+    let (lacks, token) = match grant {
+        Grant::Code { .. } => return None,
+        Grant::Balance { token, .. } => ("balance", token),
+        Grant::Allowance { token, .. } => ("allowance", token),
+    };
+    let token = shown.token(*token).0.to_checksum(None);
+    Some(format!(
+        "the sender's {lacks} of {token} is too small, and the simulation found no storage word to raise it by"
+    ))
 }
 
 /// Returns the amount of each output that arrived; `None` if the transaction reverted or called no proxy.
@@ -142,7 +162,7 @@ mod tests {
     use braid_simulation::Caller;
 
     use super::*;
-    use crate::{shown::Shown, testing};
+    use crate::testing;
 
     const TOKEN: Address = Address::repeat_byte(0x70);
 
@@ -233,6 +253,29 @@ mod tests {
         let named = [0, 1, 2].map(|at| step(at).unwrap());
         assert_eq!(named, ["s2", "s4", "s3"]);
         assert_eq!(step(3), None, "settlement is no step");
+    }
+
+    /// A token may keep balances in a list of checkpoints, as LDO does: then no single word decides its answer.
+    #[test]
+    fn a_revert_for_lack_of_what_could_not_be_granted_says_nothing() {
+        let (token, owner, amount) = (TOKEN, Address::repeat_byte(3), U256::from(500));
+        let with = |granted, status| Outcome {
+            grants: vec![(Grant::Balance { token, owner, amount }, granted)],
+            ..outcome(status, &[])
+        };
+        let program = program(&[0], None);
+        let reverts = || Status::Reverted(Bytes::new());
+        let seen = simulate(&program, &with(Granted::NotFound, reverts()));
+        assert_eq!(seen.answer.status, SimulationStatus::Unavailable);
+        assert!(seen.answer.revert.is_none() && seen.gas.is_none());
+        let warning = seen.warning.unwrap();
+        assert!(warning.message.contains("balance of 0x7070"), "{}", warning.message);
+        for granted in [Granted::Overridden, Granted::NotNeeded] {
+            assert_eq!(simulate(&program, &with(granted, reverts())).answer.status, SimulationStatus::Reverted);
+        }
+        let data = [32_u64, 1, 120].map(|word| U256::from(word).to_be_bytes::<32>()).concat();
+        let goes_through = simulate(&program, &with(Granted::NotFound, Status::Success(data.into())));
+        assert_eq!(goes_through.answer.status, SimulationStatus::Success);
     }
 
     #[test]
