@@ -1,11 +1,13 @@
 //! Makes swaps in the EVM, through the proxy, and compares them with the model.
 
+use std::iter::{once, successors};
+
 use braid_execution::gas::MAX_GAS_LIMIT;
 use braid_execution::{MAX_AMOUNT, Order, TokenAmount, encode_program, execute_calldata, proxy, received, revert};
 use braid_market::Market;
 use braid_primitives::{Address, ExecutionBlock, NATIVE_ETHER, TokenId, U256};
 use braid_protocols::{Pool, Swap, SwapError};
-use braid_routing::{Route, Step, arrives};
+use braid_routing::{MAX_ROUTE_GAS_UNITS, Route, Step, arrives};
 use braid_simulation::grant::Granted;
 use braid_simulation::{Fork, Grant, Outcome, SimulationError, Status, Transaction, simulate};
 use braid_store::quarantine::TokenAtFault;
@@ -143,22 +145,33 @@ fn try_check(fork: &Fork, market: &Market, probe: &Probe) -> Result<Verdict, Unk
     Ok(Verdict::Differs(Difference { why, token }))
 }
 
-/// Returns the swap that the model pays for: of the amount given, or of a hundredth, and so on.
+/// Returns the amount that a check of a swap sells; zero if none can be made.
+pub(crate) fn amount_checked(market: &Market, probe: &Probe) -> U256 {
+    let pool = market.pool_id(probe.pool).and_then(|id| market.pool(id));
+    let sold = pool.and_then(|pool| modelled(pool, &market.block().next(), probe).ok());
+    sold.map_or(U256::ZERO, |(amount_in, _)| amount_in)
+}
+
+/// Returns the swap that the model pays for and that a route could contain: of the amount given, of the most that the
+/// pool consumes, or of a hundredth of the amount, and so on.
 fn modelled(pool: &Pool, at: &ExecutionBlock, probe: &Probe) -> Result<(U256, Swap), Unknown> {
-    let mut amount_in = probe.amount_in.min(MAX_AMOUNT);
-    let mut modelled = pool.swap(at, probe.coin_in, probe.coin_out, amount_in);
-    for _ in 0..SMALLER {
-        if modelled.as_ref().is_ok_and(|swap| !swap.amount_out.is_zero()) {
-            break;
-        }
-        amount_in /= U256::from(100);
-        modelled = pool.swap(at, probe.coin_in, probe.coin_out, amount_in);
+    let swap = |amount_in| pool.swap(at, probe.coin_in, probe.coin_out, amount_in);
+    let asked = probe.amount_in.min(MAX_AMOUNT);
+    let most = match swap(asked) {
+        Err(SwapError::InsufficientLiquidity { consumed, .. }) => Some(consumed),
+        _ => None,
+    };
+    let smaller = successors(Some(asked), |amount_in| Some(*amount_in / U256::from(100))).skip(1).take(SMALLER);
+    let mut refusal = String::new();
+    for amount_in in once(asked).chain(most).chain(smaller) {
+        refusal = match swap(amount_in) {
+            Ok(swap) if swap.gas_units > MAX_ROUTE_GAS_UNITS => "the swap takes more gas than a route may".into(),
+            Ok(swap) if swap.amount_out.is_zero() => "the model pays nothing for so little".into(),
+            Ok(swap) => return Ok((amount_in, swap)),
+            Err(error) => format!("the model refuses: {error}"),
+        };
     }
-    match modelled {
-        Ok(swap) if !swap.amount_out.is_zero() => Ok((amount_in, swap)),
-        Ok(_) => Err("the model pays nothing for so little".into()),
-        Err(error) => Err(Unknown(format!("the model refuses: {error}"))),
-    }
+    Err(Unknown(refusal))
 }
 
 /// Runs an order of the auditor through the proxy, with everything granted that it lacks.

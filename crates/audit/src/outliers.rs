@@ -12,6 +12,7 @@ use braid_routing::{Outlier, Prepared};
 use parking_lot::Mutex;
 use tokio::sync::Mutex as Turns;
 
+use crate::check::amount_checked;
 use crate::retry::Retry;
 use crate::vaults::unlisted_vaults;
 use crate::verdict::{Probe, Verdict};
@@ -160,8 +161,10 @@ impl Outliers {
         }
         checked.block = market.block().number;
         match verdict {
+            // the check may have sold less than was asked for
             Verdict::Agrees => {
-                (checked.paid_for, checked.retry) = (probe.amount_in.max(checked.paid_for), Retry::default());
+                let sold = amount_checked(market, probe);
+                (checked.paid_for, checked.retry) = (sold.max(checked.paid_for), Retry::default());
             }
             Verdict::Differs(_) => (checked.paid_for, checked.retry) = (U256::ZERO, Retry::default()),
             Verdict::Unknown(_) => checked.retry.wait(checked.block),
@@ -234,6 +237,21 @@ mod tests {
         assert!(known.is_paid(prepared(70, 2_000 * ETHER).market(), &probe));
         assert!(!known.is_paid(prepared(71, 2_000 * ETHER).market(), &probe), "it is asked again after a while");
         assert!(!known.is_paid(prepared(8, 2_001 * ETHER).market(), &probe), "and where the pool moved");
+    }
+
+    /// The pool's model refuses the amount, so that the EVM was asked for a hundredth of it.
+    #[test]
+    fn what_was_paid_is_no_more_than_what_was_sold() {
+        let known = Outliers::default();
+        let now = prepared(7, 2_000 * ETHER);
+        let (_, probe) = first(&now);
+        let [asked, sold] =
+            [1, 100].map(|part| Probe { amount_in: (U256::from(1) << 112) / U256::from(part), ..probe });
+        assert!(known.turns(now.market(), &asked).is_some());
+        known.note(now.market(), &asked, &Verdict::Agrees);
+        assert!(known.is_paid(now.market(), &sold) && !known.is_paid(now.market(), &asked));
+        let more = Probe { amount_in: sold.amount_in + U256::ONE, ..sold };
+        assert!(!known.is_paid(now.market(), &more));
     }
 
     #[test]
