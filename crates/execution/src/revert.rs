@@ -32,7 +32,7 @@ pub struct Revert {
 pub fn decode(data: &[u8]) -> Revert {
     let selector = data.first_chunk::<4>().copied();
     if let Ok(error) = Errors::abi_decode(data) {
-        let (message, step) = proxy_error(&error);
+        let (message, step) = proxy_error(&error, MOST_NESTED);
         let name = selector.and_then(Errors::name_by_selector).map(str::to_owned);
         return Revert { selector, name, message, step: step.and_then(|step| u64::try_from(step).ok()) };
     }
@@ -107,16 +107,20 @@ fn shortened(data: &[u8]) -> String {
     if data.len() > 32 { format!("{shown}… ({} bytes)", data.len()) } else { shown.to_string() }
 }
 
-/// Returns the reason inside another error: an error of the proxy's own callbacks, or a plain one.
-fn reason(data: &[u8]) -> String {
-    match Errors::abi_decode(data) {
-        Ok(error) => proxy_error(&error).0,
-        Err(_) => plain(data).1,
-    }
+/// Most errors inside one another that are read. The proxy cuts reasons so short that they hold fewer; a token or a
+/// wallet may answer with any number.
+const MOST_NESTED: usize = 8;
+
+/// Returns the reason inside another error: an error of the proxy's own callbacks, with at most `nested` others inside
+/// one another, or a plain one.
+fn reason(data: &[u8], nested: usize) -> String {
+    let inner = nested.checked_sub(1).and_then(|left| Some(proxy_error(&Errors::abi_decode(data).ok()?, left).0));
+    inner.unwrap_or_else(|| plain(data).1)
 }
 
-fn proxy_error(error: &Errors) -> (String, Option<U256>) {
+fn proxy_error(error: &Errors, nested: usize) -> (String, Option<U256>) {
     use Errors as E;
+    let reason = |data: &[u8]| reason(data, nested);
     let named = |address: &Address| address.to_checksum(None);
     let at = |step: U256| (step != U256::MAX).then_some(step);
     match error {
@@ -240,6 +244,21 @@ mod tests {
         assert_eq!(decode(b"SPL").message, "SPL");
         assert_eq!(decode(&[0xde, 0xad, 0xbe, 0xef]).message, "it reverted with 0xdeadbeef");
         assert_eq!(decode(&[0xff; 100]).message, format!("it reverted with 0x{}… (100 bytes)", "ff".repeat(32)));
+    }
+
+    /// The stack of a thread would not hold a call for each of them.
+    #[test]
+    fn errors_inside_one_another_are_read_up_to_a_depth() {
+        let mut data = Bytes::from(alloy_sol_types::Revert::from("SPL").abi_encode());
+        for level in 1..=2_000 {
+            data = Proxy::PoolCallFailed { step: U256::ONE, pool: Address::ZERO, reason: data }.abi_encode().into();
+            if level == MOST_NESTED {
+                assert!(decode(&data).message.ends_with("refused: SPL"));
+            }
+        }
+        let revert = decode(&data);
+        assert_eq!((revert.name.as_deref(), revert.step), (Some("PoolCallFailed"), Some(1)));
+        assert!(revert.message.len() < 2_000, "{}", revert.message);
     }
 
     #[test]
