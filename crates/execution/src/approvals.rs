@@ -18,10 +18,11 @@ sol! {
 /// Tokens whose `approve` reverts when a non-zero allowance would be replaced by another non-zero one.
 ///
 /// Tether's source has `require(!((_value != 0) && (allowed[msg.sender][_spender] != 0)))`; the others carry the same
-/// rule. LDO, ANT and SNT have it from Giveth's `MiniMeToken`. The tokens of Curve's first pools have it from
-/// `CurveTokenV1` and `CurveTokenV2`; `pooldata.json` of each pool in `curvefi/curve-contract` names the version, and
-/// `CurveTokenV3` dropped the rule.
-pub const ZERO_RESET_TOKENS: [Address; 27] = [
+/// rule. LDO, ANT and SNT have it from Giveth's `MiniMeToken`, BNT and ENJ from Bancor's `ERC20Token`, MANA from
+/// OpenZeppelin's `StandardToken` of 2017. The tokens of Curve's first pools have it from `CurveTokenV1` and
+/// `CurveTokenV2`; `pooldata.json` of each pool in `curvefi/curve-contract` names the version, and `CurveTokenV3` dropped
+/// the rule.
+pub const ZERO_RESET_TOKENS: [Address; 30] = [
     // USDT (Tether)
     address!("dAC17F958D2ee523a2206206994597C13D831ec7"),
     // CRV (Curve DAO token)
@@ -36,6 +37,12 @@ pub const ZERO_RESET_TOKENS: [Address; 27] = [
     address!("960b236A07cf122663c4303350609A66A7B288C0"),
     // SNT (Status Network Token)
     address!("744d70FDBE2Ba4CF95131626614a1763DF805B9E"),
+    // BNT (Bancor Network Token)
+    address!("1F573D6Fb3F13d689FF844B4cE37794d79a7FF1C"),
+    // ENJ (Enjin Coin)
+    address!("F629cBd94d3791C9250152BD8dfBDF380E2a3B9c"),
+    // MANA (Decentraland)
+    address!("0F5D2fB29fb7d3CFeE444a200298f468908cC942"),
     // 3Crv (Curve)
     address!("6c3F90f043a72FA612cbac8115EE7e52BDe6E490"),
     // crvRenWSBTC (Curve)
@@ -196,6 +203,13 @@ mod tests {
     #[test]
     fn tokens_of_minime_and_of_curves_first_pools_are_reset() {
         let ldo = address!("5A98FcBEA516Cf06857215779Fd812CA3beF1B32");
+        for bancors_and_openzeppelins in [
+            address!("1F573D6Fb3F13d689FF844B4cE37794d79a7FF1C"),
+            address!("F629cBd94d3791C9250152BD8dfBDF380E2a3B9c"),
+            address!("0F5D2fB29fb7d3CFeE444a200298f468908cC942"),
+        ] {
+            assert_eq!(needed(bancors_and_openzeppelins, Some(1)), [0, 100]);
+        }
         let three_crv = address!("6c3F90f043a72FA612cbac8115EE7e52BDe6E490");
         let steth_crv_of_version_3 = address!("06325440D014e39736583c165C2963BA99fAf14E");
         assert_eq!(needed(ldo, Some(1)), [0, 100]);
