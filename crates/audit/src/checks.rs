@@ -195,10 +195,10 @@ impl Audit {
     }
 
     /// Notes a token at fault with one of its pools, those in `first` before others. A pool that is in quarantine for another
-    /// token stays there for that one; a token without a pool of its own is checked again like one without a result.
+    /// reason stays there for that one; a token without a pool of its own is checked again like one without a result.
     fn note_fault(&self, market: &Market, token: TokenId, first: &[PoolId], fault: TokenAtFault) {
         let (address, block) = (fault.token, market.block().number);
-        let is_free = |pool| self.quarantine.token_of(pool).is_none_or(|held| held == address);
+        let is_free = |pool| self.quarantine.is_free_for(pool, address);
         let Some(probe) = unit_swap(market, token, first, is_free) else {
             self.tokens.0.note_unknown(address, format!("it {}", fault.does), block);
             return;
@@ -339,6 +339,19 @@ mod tests {
         assert!(audit.quarantine.fault_of(address(weth)).is_some());
         assert_eq!(audit.tokens.why(address(token)), "it rebases");
         assert!(!audit.tokens.0.is_due(&address(token), 7) && audit.tokens.0.is_due(&address(token), 8));
+    }
+
+    #[test]
+    fn a_token_at_fault_does_not_replace_the_difference_of_a_pool() {
+        let (audit, now, held) = (audit(), prepared(7, 900 * ETHER), swap());
+        let difference = Difference { why: "it pays less".into(), token: None };
+        audit.quarantine.hold(held, &difference, 1);
+        let (id, token) = (TokenId(2), now.market().tokens().get(TokenId(2)).unwrap().address);
+        audit.note_fault(now.market(), id, &[], TokenAtFault { token, does: "rebases".into() });
+        assert!(audit.quarantine.fault_of(token).is_some());
+        let records = audit.quarantine.records();
+        assert_eq!(records.iter().map(|record| record.token.is_some()).collect::<Vec<_>>(), [false, true]);
+        assert_eq!((records[0].pool, &records[0].why), (held.pool, &difference.why));
     }
 
     #[test]

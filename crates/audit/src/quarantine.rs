@@ -127,6 +127,13 @@ impl Quarantine {
         self.0.lock().held.get(&pool)?.record.token.as_ref().map(|fault| fault.token)
     }
 
+    /// Returns whether a token at fault can be stored with a pool: it is not in quarantine, or already for this token.
+    pub(crate) fn is_free_for(&self, pool: PoolKey, token: Address) -> bool {
+        let state = self.0.lock();
+        let held = state.held.get(&pool);
+        held.is_none_or(|held| held.record.token.as_ref().is_some_and(|fault| fault.token == token))
+    }
+
     /// Returns the pools in quarantine, in the order of their keys.
     pub fn records(&self) -> Vec<Quarantined> {
         self.0.lock().records()
