@@ -169,7 +169,6 @@ fn a_log_that_names_an_id_changes_that_pool_alone_and_another_log_all_of_the_con
     assert_eq!(change.changed, []);
 }
 
-/// A log that announces a pool may also change it. For a pool in the market it must be applied like other logs.
 /// An excluded pool of Balancer was read again only every six hours, because its trades are logs of the vault.
 #[test]
 fn a_pool_that_is_no_pool_of_the_market_is_named_by_the_log_of_its_vault() {
@@ -191,6 +190,7 @@ fn a_pool_that_is_no_pool_of_the_market_is_named_by_the_log_of_its_vault() {
     assert!(!named(forged), "anyone may emit anything");
 }
 
+/// A log that announces a pool may also change it. For a pool in the market it must be applied like other logs.
 #[test]
 fn an_announcement_of_a_pool_of_the_market_is_applied() {
     let wrapped = Address::repeat_byte(0x55);
