@@ -33,7 +33,7 @@ enum Command {
         /// Calls a minute with this key. By default what `braid serve --rate-limit` says
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         rate: Option<u32>,
-        /// Calls in any one second with this key. By default what `braid serve --burst-limit` says
+        /// Calls with this key in each window of one second. By default what `braid serve --burst-limit` says
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         burst: Option<u32>,
         /// When the key ends: a time such as 2027-01-31T00:00:00Z, or a span from now such as 90d or 12h. By default

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Calls per minute with a key, per key
     #[arg(long, env = "BRAID_RATE_LIMIT", value_name = "N", default_value_t = 600)]
     rate_limit: u32,
-    /// Calls in any one second with a key, per key. By default only the limit per minute applies
+    /// Calls with a key in each window of one second, per key. By default only the limit per minute applies
     #[arg(long, env = "BRAID_BURST_LIMIT", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     burst_limit: Option<u32>,
     /// Quotes per minute without a key, per address
@@ -224,10 +224,17 @@ impl Args {
     }
 }
 
-/// Reads a network, or a single address.
+/// Reads a network, or a single address. Addresses of IPv4 inside IPv6 become plain ones, as those of callers do.
 fn network(text: &str) -> Result<IpNet, String> {
     let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
-    text.parse().ok().or_else(address).ok_or_else(|| "expected an address or a network such as 10.0.0.0/8".into())
+    let network: Option<IpNet> = text.parse().ok().or_else(address);
+    let network = network.ok_or("expected an address or a network such as 10.0.0.0/8")?;
+    let plain = match network {
+        IpNet::V6(mapped) => mapped.addr().to_ipv4_mapped().zip(mapped.prefix_len().checked_sub(96)),
+        IpNet::V4(_) => None,
+    };
+    let plain = plain.and_then(|(address, prefix)| IpNet::new(address.into(), prefix).ok());
+    Ok(plain.unwrap_or(network))
 }
 
 /// Reads a web origin, and returns it as browsers send it: in lower case, without the scheme's own port; or `*`.
@@ -253,6 +260,20 @@ fn origin(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_of_ipv4_inside_ipv6_is_the_plain_one() {
+        for (given, meant) in [
+            ("10.0.0.0/8", "10.0.0.0/8"),
+            ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+            ("::ffff:10.1.2.3", "10.1.2.3/32"),
+            ("fd00::/8", "fd00::/8"),
+            ("::/0", "::/0"),
+        ] {
+            assert_eq!(network(given).unwrap().to_string(), meant);
+        }
+        assert!(network("10.0.0.0/33").is_err() && network("example.org").is_err());
+    }
 
     /// An origin with capitals, its scheme's own port or a space after a comma was taken, and no browser sends such a one.
     #[test]

@@ -70,7 +70,7 @@ pub struct KeyTerms {
     /// Calls a minute.
     #[serde(default)]
     pub per_min: Option<u32>,
-    /// Calls in any one second.
+    /// Calls in each window of one second.
     #[serde(default)]
     pub burst: Option<u32>,
     /// When the key expires, in unix seconds.
