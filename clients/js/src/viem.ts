@@ -3,6 +3,7 @@ import type { Account, Chain, Client, Hash, Hex, TransactionReceipt, Transport }
 import { isHex } from "viem";
 import { sendCalls as viemSendCalls, sendTransaction, signTypedData, waitForTransactionReceipt } from "viem/actions";
 import type { Braid } from "./index.js";
+import { terms } from "./terms.js";
 import type { Approval, Built, Quote } from "./types.js";
 
 /** A viem client with an account: `createWalletClient({ account, chain: mainnet, transport })`. */
@@ -25,8 +26,9 @@ export async function approve(wallet: Wallet, approvals: readonly Approval[]): P
   return receipts;
 }
 
-/** Signs a quote's typed data as it stands. */
-export function sign(wallet: Wallet, permit2: NonNullable<Quote["permit2"]>): Promise<Hex> {
+/** Signs a quote's typed data as it stands; throws where it is not an order of Braid's. */
+export async function sign(wallet: Wallet, permit2: NonNullable<Quote["permit2"]>): Promise<Hex> {
+  terms(permit2);
   const { domain, types, primaryType, message } = permit2.eip712;
   return signTypedData(wallet, { account: wallet.account, domain, types, primaryType, message });
 }

@@ -8,7 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Braid, ETHER, outcome, Problem, sameAddress, terms } from "braid-swap";
+import { sign } from "braid-swap/viem";
 import { publint } from "publint";
+import { createWalletClient, custom } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { mainnet } from "viem/chains";
 
 const root = new URL("..", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "braid-swap-"));
@@ -133,8 +137,37 @@ test("the terms of a signature are read from its message, for one input and for 
   assert.deepEqual(pays, [{ token: example.inputs[0].address, amount: BigInt(example.inputs[0].amount) }]);
   assert.deepEqual(minimums.map(({ minimum }) => String(minimum)), example.estimated_outputs.map((output) => output.minimum_amount));
   assert.ok(sameAddress(recipient, example.recipient) && deadline === example.permit2.deadline);
-  const { message } = example.permit2.eip712;
-  const batch = { ...message, permitted: [message.permitted, { token: ETHER, amount: "7" }] };
-  assert.equal(terms({ eip712: { message: batch } }).pays[1].amount, 7n);
-  assert.throws(() => terms({ eip712: { message: { ...message, witness: null } } }), /not an order/);
+  const { eip712 } = example.permit2;
+  const { message, types } = eip712;
+  const permit = (primaryType, permitted, of) => ({ ...eip712, primaryType, message: { ...message, permitted }, types: { ...types, [primaryType]: of } });
+  const [, ...rest] = types.PermitWitnessTransferFrom;
+  const several = permit("PermitBatchWitnessTransferFrom", [message.permitted, { token: ETHER, amount: "7" }], [{ name: "permitted", type: "TokenPermissions[]" }, ...rest]);
+  assert.equal(terms({ eip712: several }).pays[1].amount, 7n);
+  assert.throws(() => terms({ eip712: { ...eip712, message: { ...message, witness: null } } }), /not an order/);
+});
+
+test("what is not Permit2's message with an order of Braid's is neither read nor signed", async () => {
+  const example = JSON.parse(readFileSync(join(root, "../../docs/openapi.json"), "utf8")).paths["/v1/quote"].post.responses["200"].content["application/json"].example.data;
+  const { eip712 } = example.permit2;
+  const wallet = createWalletClient({ account: privateKeyToAccount(`0x${"11".repeat(32)}`), chain: mainnet, transport: custom({ request: () => assert.fail("the node is not asked") }) });
+  assert.match(await sign(wallet, example.permit2), /^0x[0-9a-f]{130}$/);
+  const { types, domain, message } = eip712;
+  // the message says what was asked, and something else would be signed
+  const grant = { Permit: [{ name: "owner", type: "address" }, { name: "spender", type: "address" }, { name: "value", type: "uint256" }, { name: "nonce", type: "uint256" }, { name: "deadline", type: "uint256" }] };
+  const owned = { ...message, owner: wallet.account.address, value: "1000000000000" };
+  const untyped = types.BraidOrder.filter(({ name }) => name !== "recipient");
+  for (const wrong of [
+    { primaryType: "Permit", types: { ...types, ...grant }, domain: { ...domain, verifyingContract: example.inputs[0].address }, message: owned },
+    { primaryType: "Permit", types: { ...types, ...grant }, message: owned },
+    { types: { ...types, BraidOrder: untyped } },
+    { types: { ...types, TokenPermissions: [types.TokenPermissions[1], types.TokenPermissions[0]] } },
+    { types: { ...types, EIP712Domain: types.EIP712Domain.slice(0, 2) } },
+    { domain: { ...domain, chainId: 10 } },
+    { domain: { ...domain, verifyingContract: ETHER } },
+    { domain: { ...domain, name: "USD Coin" } },
+  ]) {
+    const permit2 = { ...example.permit2, eip712: { ...eip712, ...wrong } };
+    assert.throws(() => terms(permit2), /not an order/, JSON.stringify(wrong));
+    await assert.rejects(sign(wallet, permit2), /not an order/, JSON.stringify(wrong));
+  }
 });
