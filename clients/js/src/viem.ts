@@ -3,7 +3,7 @@ import type { Account, Chain, Client, Hash, Hex, TransactionReceipt, Transport }
 import { isHex } from "viem";
 import { sendCalls as viemSendCalls, sendTransaction, signTypedData, waitForTransactionReceipt } from "viem/actions";
 import type { Braid } from "./index.js";
-import { terms } from "./terms.js";
+import { sameAddress, terms } from "./terms.js";
 import type { Approval, Built, Quote } from "./types.js";
 
 /** A viem client with an account: `createWalletClient({ account, chain: mainnet, transport })`. */
@@ -12,6 +12,11 @@ export type Wallet = Client<Transport, Chain, Account>;
 /** A transaction was not sent, because its simulation reverted, or was mined and reverted. */
 export class Reverted extends Error {
   override readonly name = "Reverted";
+}
+
+/** Nothing was sent, because it could be lost: it is of another chain or account than the wallet's, or for a proxy that is not deployed. */
+export class Unsendable extends Error {
+  override readonly name = "Unsendable";
 }
 
 /** Sends the approvals that are missing, one after the other, and waits for each. */
@@ -39,16 +44,17 @@ export async function sign(wallet: Wallet, permit2: NonNullable<Quote["permit2"]
  * the build, `null` where none is needed.
  */
 export async function authorize(braid: Braid, wallet: Wallet, quote: Quote): Promise<Hex | null> {
+  refuseWithoutProxy(quote.warnings);
   const receipts = await approve(wallet, (quote.permit2 ?? quote).approvals);
   const last = receipts.at(-1);
   if (last !== undefined) await braid.reached(last.blockNumber);
   return quote.permit2 === null ? null : sign(wallet, quote.permit2);
 }
 
-/** Sends a build's transaction, unless its simulation reverted. */
+/** Sends a build's transaction, unless it must not be sent: its simulation reverted, or it is `Unsendable` by this wallet. */
 export async function send(wallet: Wallet, built: Built): Promise<Hash> {
   const { to, data, value, gas, max_fee_per_gas: maxFeePerGas, max_priority_fee_per_gas: maxPriorityFeePerGas } = built.transaction;
-  refuseReverted(built);
+  refuse(wallet, built);
   const fees = { maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) };
   return sendTransaction(wallet, { to, data: hex(data), value: BigInt(value), gas: BigInt(gas), ...fees });
 }
@@ -58,7 +64,7 @@ export async function send(wallet: Wallet, built: Built): Promise<Hash> {
  * asked for one transaction after the other.
  */
 export async function sendCalls(wallet: Wallet, built: Built): Promise<string> {
-  refuseReverted(built);
+  refuse(wallet, built);
   const calls = built.calls.map(({ to, data, value }) => ({ to, data: hex(data), value: BigInt(value) }));
   return (await viemSendCalls(wallet, { account: wallet.account, calls, experimental_fallback: true })).id;
 }
@@ -77,9 +83,18 @@ export async function mined(wallet: Wallet, hash: Hash): Promise<TransactionRece
   return receipt;
 }
 
-function refuseReverted({ simulation }: Built): void {
+function refuse({ account, chain }: Wallet, { simulation, transaction, warnings }: Built): void {
+  refuseWithoutProxy(warnings);
+  if (chain.id !== transaction.chain_id) throw new Unsendable(`the transaction is of chain ${transaction.chain_id}, the wallet of chain ${chain.id}`);
+  if (!sameAddress(account.address, transaction.from)) throw new Unsendable(`the transaction is of ${transaction.from}, the wallet of ${account.address}`);
   if (simulation?.status !== "reverted") return;
   throw new Reverted(`the simulation reverted: ${simulation.revert?.message ?? "no reason given"}`);
+}
+
+/** An address without code keeps the ether that it is sent, and the transaction succeeds; other code may take what is approved. */
+function refuseWithoutProxy(warnings: Quote["warnings"]): void {
+  const warning = warnings.find(({ code }) => code === "PROXY_NOT_DEPLOYED");
+  if (warning !== undefined) throw new Unsendable(warning.message);
 }
 
 function hex(data: string): Hex {

@@ -8,11 +8,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Braid, ETHER, outcome, Problem, sameAddress, terms } from "braid-swap";
-import { sign } from "braid-swap/viem";
+import { authorize, send, sendCalls, sign, Unsendable } from "braid-swap/viem";
 import { publint } from "publint";
 import { createWalletClient, custom } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { mainnet } from "viem/chains";
+import { mainnet, optimism } from "viem/chains";
 
 const root = new URL("..", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "braid-swap-"));
@@ -131,8 +131,33 @@ test("a service that is not ready says so without a problem", async () => {
   assert.equal((await braid.ready()).status, "syncing");
 });
 
+/** The example of an answer in the OpenAPI document. */
+const exampleOf = (path) => JSON.parse(readFileSync(join(root, "../../docs/openapi.json"), "utf8")).paths[path].post.responses["200"].content["application/json"].example.data;
+
+const account = privateKeyToAccount(`0x${"11".repeat(32)}`);
+
+/** A wallet whose node answers as it is told. */
+const walletOf = (request, chain = mainnet) => createWalletClient({ account, chain, pollingInterval: 10, transport: custom({ request }, { retryCount: 0 }) });
+
+const unasked = ({ method }) => assert.fail(`the node is asked for ${method}`);
+
+test("nothing is sent to a proxy that is not deployed, on another chain, or from another account", async () => {
+  const [quote, example] = [exampleOf("/v1/quote"), exampleOf("/v1/build")];
+  const built = { ...example, transaction: { ...example.transaction, from: account.address } };
+  const warnings = [{ code: "PROXY_NOT_DEPLOYED", message: "the execution proxy is not deployed" }];
+  for (const [wallet, wrong, why] of [
+    [walletOf(unasked), { ...built, warnings }, /not deployed/],
+    [walletOf(unasked, optimism), built, /of chain 1, the wallet of chain 10/],
+    [walletOf(unasked), example, /the transaction is of 0xf39F/],
+  ]) {
+    for (const sends of [send, sendCalls]) await assert.rejects(sends(wallet, wrong), (error) => error instanceof Unsendable && why.test(error.message), String(why));
+  }
+  await assert.rejects(authorize(new Braid(), walletOf(unasked), { ...quote, warnings }), Unsendable);
+  await assert.rejects(send(walletOf(unasked), { ...built, simulation: { status: "reverted", revert: null } }), /no reason given/);
+});
+
 test("the terms of a signature are read from its message, for one input and for several", () => {
-  const example = JSON.parse(readFileSync(join(root, "../../docs/openapi.json"), "utf8")).paths["/v1/quote"].post.responses["200"].content["application/json"].example.data;
+  const example = exampleOf("/v1/quote");
   const { pays, minimums, recipient, deadline } = terms(example.permit2);
   assert.deepEqual(pays, [{ token: example.inputs[0].address, amount: BigInt(example.inputs[0].amount) }]);
   assert.deepEqual(minimums.map(({ minimum }) => String(minimum)), example.estimated_outputs.map((output) => output.minimum_amount));
@@ -147,14 +172,14 @@ test("the terms of a signature are read from its message, for one input and for 
 });
 
 test("what is not Permit2's message with an order of Braid's is neither read nor signed", async () => {
-  const example = JSON.parse(readFileSync(join(root, "../../docs/openapi.json"), "utf8")).paths["/v1/quote"].post.responses["200"].content["application/json"].example.data;
+  const example = exampleOf("/v1/quote");
   const { eip712 } = example.permit2;
-  const wallet = createWalletClient({ account: privateKeyToAccount(`0x${"11".repeat(32)}`), chain: mainnet, transport: custom({ request: () => assert.fail("the node is not asked") }) });
+  const wallet = walletOf(unasked);
   assert.match(await sign(wallet, example.permit2), /^0x[0-9a-f]{130}$/);
   const { types, domain, message } = eip712;
   // the message says what was asked, and something else would be signed
   const grant = { Permit: [{ name: "owner", type: "address" }, { name: "spender", type: "address" }, { name: "value", type: "uint256" }, { name: "nonce", type: "uint256" }, { name: "deadline", type: "uint256" }] };
-  const owned = { ...message, owner: wallet.account.address, value: "1000000000000" };
+  const owned = { ...message, owner: account.address, value: "1000000000000" };
   const untyped = types.BraidOrder.filter(({ name }) => name !== "recipient");
   for (const wrong of [
     { primaryType: "Permit", types: { ...types, ...grant }, domain: { ...domain, verifyingContract: example.inputs[0].address }, message: owned },
