@@ -1,9 +1,9 @@
 // What a viem wallet does with a quote: approve or sign, and send.
 import type { Account, Chain, Client, Hash, Hex, TransactionReceipt, Transport } from "viem";
-import { isHex } from "viem";
+import { decodeFunctionData, erc20Abi, isHex } from "viem";
 import { sendCalls as viemSendCalls, sendTransaction, signTypedData, waitForTransactionReceipt } from "viem/actions";
 import type { Braid } from "./index.js";
-import { sameAddress, terms } from "./terms.js";
+import { PERMIT2, sameAddress, terms } from "./terms.js";
 import type { Approval, Built, Quote } from "./types.js";
 
 /** A viem client with an account: `createWalletClient({ account, chain: mainnet, transport })`. */
@@ -19,11 +19,12 @@ export class Unsendable extends Error {
   override readonly name = "Unsendable";
 }
 
-/** Sends the approvals that are missing, one after the other, and waits for each. */
+/** Sends the approvals that are missing, one after the other, and waits for each. Sends no other call than an approval of the named spender. */
 export async function approve(wallet: Wallet, approvals: readonly Approval[]): Promise<TransactionReceipt[]> {
   const receipts = [];
-  for (const { satisfied, transactions } of approvals) {
-    if (satisfied === true) continue;
+  const missing = approvals.filter(({ satisfied }) => satisfied !== true);
+  missing.forEach(refuseOtherCalls);
+  for (const { transactions } of missing) {
     for (const { to, data, value } of transactions) {
       receipts.push(await mined(wallet, await sendTransaction(wallet, { to, data: hex(data), value: BigInt(value) })));
     }
@@ -45,6 +46,7 @@ export async function sign(wallet: Wallet, permit2: NonNullable<Quote["permit2"]
  */
 export async function authorize(braid: Braid, wallet: Wallet, quote: Quote): Promise<Hex | null> {
   refuseWithoutProxy(quote.warnings);
+  if (quote.permit2 !== null) refuseOtherThanPermit2(quote.permit2);
   const receipts = await approve(wallet, (quote.permit2 ?? quote).approvals);
   const last = receipts.at(-1);
   if (last !== undefined) await braid.reached(last.blockNumber);
@@ -95,6 +97,32 @@ function refuse({ account, chain }: Wallet, { simulation, transaction, warnings 
 function refuseWithoutProxy(warnings: Quote["warnings"]): void {
   const warning = warnings.find(({ code }) => code === "PROXY_NOT_DEPLOYED");
   if (warning !== undefined) throw new Unsendable(warning.message);
+}
+
+/** Whoever answers in the service's place could name a transfer as an approval. */
+function refuseOtherCalls({ token, spender, transactions }: Approval): void {
+  for (const { to, data, value } of transactions) {
+    if (!sameAddress(to, token) || BigInt(value) !== 0n || approved(hex(data)) !== spender.toLowerCase()) {
+      throw new Unsendable(`a transaction of the approvals is not an approval of ${spender} to take ${token}`);
+    }
+  }
+}
+
+/** Gives who may take a token after a call, in lower case; `null` where the call does something else. */
+function approved(data: Hex): string | null {
+  try {
+    const { functionName, args } = decodeFunctionData({ abi: erc20Abi, data });
+    return functionName === "approve" ? args[0].toLowerCase() : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What is approved and signed must be of Permit2, before any of it is sent. */
+function refuseOtherThanPermit2(permit2: NonNullable<Quote["permit2"]>): void {
+  terms(permit2);
+  const other = permit2.approvals.find(({ spender }) => !sameAddress(spender, PERMIT2));
+  if (other !== undefined) throw new Unsendable(`an approval is not of Permit2 but of ${other.spender}`);
 }
 
 function hex(data: string): Hex {

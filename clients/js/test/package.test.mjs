@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Braid, ETHER, outcome, Problem, sameAddress, terms } from "braid-swap";
-import { authorize, send, sendCalls, sign, Unsendable } from "braid-swap/viem";
+import { approve, authorize, send, sendCalls, sign, Unsendable } from "braid-swap/viem";
 import { publint } from "publint";
-import { createWalletClient, custom } from "viem";
+import { createWalletClient, custom, encodeFunctionData, erc20Abi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { mainnet, optimism } from "viem/chains";
 
@@ -35,7 +35,7 @@ test("the package holds what its users need and nothing else, and its entry poin
 /** What a user's program says; a line with an error is marked, so that types which allow too much fail as well. */
 const PROGRAM = `
 import { Braid, ETHER, outcome, type Quote } from "braid-swap";
-import { authorize, send, type Wallet } from "braid-swap/viem";
+import { approve, authorize, send, type Wallet } from "braid-swap/viem";
 export async function swap(braid: Braid, wallet: Wallet, token: \`0x\${string}\`): Promise<string> {
   const asked = await outcome(braid.quote({ inputs: [[token, 1n]], outputs: [{ chain_id: 1, address: token, ratio_bps: 10_000 }], taker: wallet.account.address }));
   if (!asked.ok) {
@@ -154,6 +154,24 @@ test("nothing is sent to a proxy that is not deployed, on another chain, or from
   }
   await assert.rejects(authorize(new Braid(), walletOf(unasked), { ...quote, warnings }), Unsendable);
   await assert.rejects(send(walletOf(unasked), { ...built, simulation: { status: "reverted", revert: null } }), /no reason given/);
+});
+
+test("an approval is sent only if it is one, of the token and spender that it names", async () => {
+  const quote = exampleOf("/v1/quote");
+  const [approval] = quote.permit2.approvals;
+  const [call] = approval.transactions;
+  const { token, spender } = approval;
+  const transfer = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [spender, 1n] });
+  const other = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [account.address, 1n] });
+  const wrong = [{ to: spender }, { data: transfer }, { data: other }, { data: "0x" }, { value: "1" }].map((change) => ({ ...approval, transactions: [call, { ...call, ...change }] }));
+  for (const one of wrong) {
+    await assert.rejects(approve(walletOf(unasked), [one]), Unsendable, JSON.stringify(one.transactions[1]));
+    assert.deepEqual(await approve(walletOf(unasked), [{ ...one, satisfied: true }]), []);
+  }
+  const elsewhere = { token, spender: account.address, satisfied: false, transactions: [{ ...call, data: other }] };
+  await assert.rejects(authorize(new Braid(), walletOf(unasked), { ...quote, permit2: { ...quote.permit2, approvals: [elsewhere] } }), Unsendable);
+  // what is one is sent: the node is asked
+  await assert.rejects(approve(walletOf(() => Promise.reject(new Error("the node was asked"))), [approval]), /the node was asked/);
 });
 
 test("the terms of a signature are read from its message, for one input and for several", () => {
