@@ -7,7 +7,7 @@ use alloy::signers::Signer;
 use alloy::transports::{RpcError, TransportErrorKind};
 use alloy_primitives::{B256, Bytes};
 
-use crate::{Approval, Braid, Built, Permit2, Quote, SigningError, Transaction};
+use crate::{Approval, Braid, Built, Permit2, Quote, SigningError, Transaction, Warning};
 
 /// A step on the way to the chain that failed.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,9 @@ pub enum WalletError {
     /// The simulation of the swap reverted: nothing was sent.
     #[error("the simulation reverted: {0}")]
     SimulationReverted(String),
+    /// The execution proxy is not deployed, and nothing was sent: an address without code keeps the ether that it is sent.
+    #[error("{0}")]
+    ProxyNotDeployed(String),
     /// The typed data is not to be signed.
     #[error(transparent)]
     Typed(#[from] SigningError),
@@ -45,6 +48,7 @@ pub async fn authorize<P: Provider, S: Signer>(
     signer: &S,
     quote: &Quote,
 ) -> Result<Option<Bytes>, WalletError> {
+    refuse_without_proxy(&quote.warnings)?;
     let approvals = quote.permit2.as_ref().map_or(&quote.approvals, |permit2| &permit2.approvals);
     if let Some(block_number) = approve(provider, approvals).await? {
         braid.reached(block_number).await?;
@@ -76,15 +80,23 @@ pub async fn sign<S: Signer>(signer: &S, permit2: &Permit2) -> Result<Bytes, Wal
     Ok(signer.sign_hash(&terms.hash).await?.as_bytes().into())
 }
 
-/// Sends a build's transaction, unless its simulation reverted.
+/// Sends a build's transaction, unless its simulation reverted or the proxy is not deployed.
 pub async fn send<P: Provider>(
     provider: &P,
     built: &Built,
 ) -> Result<PendingTransactionBuilder<Ethereum>, WalletError> {
+    refuse_without_proxy(&built.warnings)?;
     if let Some(revert) = built.simulation.as_ref().and_then(|simulation| simulation.revert.as_ref()) {
         return Err(WalletError::SimulationReverted(revert.message.clone()));
     }
     Ok(provider.send_transaction((&built.transaction).into()).await?)
+}
+
+fn refuse_without_proxy(warnings: &[Warning]) -> Result<(), WalletError> {
+    match warnings.iter().find(|warning| warning.code == "PROXY_NOT_DEPLOYED") {
+        Some(warning) => Err(WalletError::ProxyNotDeployed(warning.message.clone())),
+        None => Ok(()),
+    }
 }
 
 impl From<&Transaction> for TransactionRequest {

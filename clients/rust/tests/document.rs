@@ -98,3 +98,40 @@ fn every_code_and_every_problem_of_the_document_is_known() {
     assert!(problems.len() > 10);
     assert!(problems.iter().any(|problem| problem.code == Code::ValidationFailed && !problem.errors.is_empty()));
 }
+
+#[cfg(feature = "wallet")]
+mod wallet {
+    use alloy::providers::{Provider, ProviderBuilder};
+    use alloy::signers::local::PrivateKeySigner;
+    use braid_swap::wallet::{WalletError, authorize, send};
+    use braid_swap::{Braid, Built, Quote};
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+
+    use super::document;
+
+    /// Returns the document's example of an answer with a field of its own.
+    fn changed<T: DeserializeOwned>(path: &str, field: &str, value: Value) -> T {
+        let example = "/post/responses/200/content/application~1json/example/data";
+        let mut answer = document()["paths"][path].pointer(example).cloned().unwrap();
+        answer[field] = value;
+        serde_json::from_value(answer).unwrap()
+    }
+
+    /// Returns a provider whose node does not answer, so that any question to it is another error.
+    fn nobody() -> impl Provider {
+        ProviderBuilder::new().connect_http("http://127.0.0.1:1".parse().unwrap())
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_to_a_proxy_that_is_not_deployed() {
+        let warnings = json!([{"code": "PROXY_NOT_DEPLOYED", "message": "the execution proxy is not deployed"}]);
+        let built: Built = changed("/v1/build", "warnings", warnings.clone());
+        let refused = send(&nobody(), &built).await.unwrap_err();
+        assert!(matches!(refused, WalletError::ProxyNotDeployed(_)), "{refused}");
+        let quote: Quote = changed("/v1/quote", "warnings", warnings);
+        let (braid, signer) = (Braid::new("http://127.0.0.1:1"), PrivateKeySigner::random());
+        let refused = authorize(&braid, &nobody(), &signer, &quote).await.unwrap_err();
+        assert!(matches!(refused, WalletError::ProxyNotDeployed(_)), "{refused}");
+    }
+}
