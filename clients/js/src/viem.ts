@@ -1,5 +1,5 @@
 // What a viem wallet does with a quote: approve or sign, and send.
-import type { Account, Chain, Client, Hash, Hex, TransactionReceipt, Transport } from "viem";
+import type { Account, Chain, Client, Hash, Hex, ReplacementReturnType, TransactionReceipt, Transport } from "viem";
 import { decodeFunctionData, erc20Abi, isHex } from "viem";
 import { sendCalls as viemSendCalls, sendTransaction, signTypedData, waitForTransactionReceipt } from "viem/actions";
 import type { Braid } from "./index.js";
@@ -12,6 +12,11 @@ export type Wallet = Client<Transport, Chain, Account>;
 /** A transaction was not sent, because its simulation reverted, or was mined and reverted. */
 export class Reverted extends Error {
   override readonly name = "Reverted";
+}
+
+/** A transaction will not be mined: its account sent another one in its place, to cancel it for instance. */
+export class Replaced extends Error {
+  override readonly name = "Replaced";
 }
 
 /** Nothing was sent, because it could be lost: it is of another chain or account than the wallet's, or for a proxy that is not deployed. */
@@ -80,7 +85,13 @@ export async function swap(braid: Braid, wallet: Wallet, quote: Quote): Promise<
 
 /** Waits for a transaction that must succeed. */
 export async function mined(wallet: Wallet, hash: Hash): Promise<TransactionReceipt> {
-  const receipt = await waitForTransactionReceipt(wallet, { hash });
+  let other: Hash | null = null;
+  // a transaction with a higher fee is the same one; any other took its nonce, and would be told of as a success
+  const onReplaced = ({ reason, transaction }: ReplacementReturnType) => {
+    if (reason !== "repriced") other = transaction.hash;
+  };
+  const receipt = await waitForTransactionReceipt(wallet, { hash, onReplaced });
+  if (other !== null) throw new Replaced(`the transaction ${hash} was not mined: ${other} took its place`);
   if (receipt.status !== "success") throw new Reverted(`the transaction ${hash} reverted`);
   return receipt;
 }

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Braid, ETHER, outcome, Problem, sameAddress, terms } from "braid-swap";
-import { approve, authorize, send, sendCalls, sign, Unsendable } from "braid-swap/viem";
+import { approve, authorize, mined, Replaced, send, sendCalls, sign, Unsendable } from "braid-swap/viem";
 import { publint } from "publint";
 import { createWalletClient, custom, encodeFunctionData, erc20Abi } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -172,6 +172,30 @@ test("an approval is sent only if it is one, of the token and spender that it na
   await assert.rejects(authorize(new Braid(), walletOf(unasked), { ...quote, permit2: { ...quote.permit2, approvals: [elsewhere] } }), Unsendable);
   // what is one is sent: the node is asked
   await assert.rejects(approve(walletOf(() => Promise.reject(new Error("the node was asked"))), [approval]), /the node was asked/);
+});
+
+test("a transaction that was cancelled is not taken for one that was mined; one with a higher fee is", async () => {
+  const [hash, otherHash, blockHash] = ["aa", "bb", "cc"].map((byte) => `0x${byte.repeat(32)}`);
+  const { address: from } = account;
+  const fields = { from, to: ETHER, input: "0x", nonce: "0x1", gas: "0x5208", gasPrice: "0x1", maxFeePerGas: "0x1", maxPriorityFeePerGas: "0x1", type: "0x2", chainId: "0x1", v: "0x0", r: "0x1", s: "0x1" };
+  const pending = { ...fields, hash, value: "0x7", blockHash: null, blockNumber: null, transactionIndex: null };
+  const receipt = { transactionHash: otherHash, status: "0x1", type: "0x2", blockHash, blockNumber: "0x5", transactionIndex: "0x0", from, to: ETHER, logs: [], gasUsed: "0x1", cumulativeGasUsed: "0x1", effectiveGasPrice: "0x1" };
+  /** A chain that mined another transaction of the same nonce. */
+  const chain = (other) => ({ method, params }) => {
+    const is = (of) => params?.[0] === of;
+    switch (method) {
+      case "eth_blockNumber": return "0x5";
+      case "eth_getTransactionByHash": return is(hash) ? pending : null;
+      case "eth_getTransactionReceipt": return is(otherHash) ? receipt : null;
+      case "eth_getBlockByNumber": return { number: "0x5", hash: blockHash, timestamp: "0x1", transactions: [{ ...pending, ...other, hash: otherHash, blockHash, blockNumber: "0x5", transactionIndex: "0x0" }] };
+      default: return assert.fail(method);
+    }
+  };
+  const asAsked = (other) => walletOf(async (request) => chain(other)(request));
+  assert.equal((await mined(asAsked({ maxFeePerGas: "0x2" }), hash)).transactionHash, otherHash);
+  for (const other of [{ to: from, value: "0x0" }, { input: "0x1234" }]) {
+    await assert.rejects(mined(asAsked(other), hash), (error) => error instanceof Replaced && error.message.includes(otherHash));
+  }
 });
 
 test("the terms of a signature are read from its message, for one input and for several", () => {
