@@ -136,7 +136,8 @@ export class Braid {
     } catch (cause) {
       throw new Problem("NO_ANSWER", 0, `${this.#base} does not answer`, { cause });
     }
-    if (!answer.ok && answer.status !== alsoGood) throw Problem.of(answer, bytes);
+    const isGood = answer.ok || (answer.status === alsoGood && !Problem.isIn(answer));
+    if (!isGood) throw Problem.of(answer, bytes);
     return { status: answer.status, bytes };
   }
 }

@@ -32,12 +32,17 @@ export class Problem extends Error {
     this.requestId = more.requestId ?? null;
   }
 
+  /** Whether an answer is a problem document. */
+  static isIn(answer: Response): boolean {
+    return (answer.headers.get("content-type") ?? "").startsWith("application/problem+json");
+  }
+
   /** Reads an error answer, whose body was read to its end. */
   static of(answer: Response, bytes: Uint8Array): Problem {
     const waits = Number(answer.headers.get("retry-after") ?? "");
     const retryAfterS = waits > 0 ? waits : null;
     try {
-      if (!(answer.headers.get("content-type") ?? "").startsWith("application/problem+json")) throw new TypeError("another type of content");
+      if (!Problem.isIn(answer)) throw new TypeError("another type of content");
       const body: ProblemBody = JSON.parse(new TextDecoder().decode(bytes));
       const { code, errors, retryable, request_id: requestId } = body;
       return new Problem(code, answer.status, body.error.message, { errors, retryable, retryAfterS, requestId });

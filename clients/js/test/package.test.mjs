@@ -129,6 +129,9 @@ test("a file has longer to come than another answer", async () => {
 test("a service that is not ready says so without a problem", async () => {
   const braid = await answering(503, "application/json", JSON.stringify({ status: "syncing" }));
   assert.equal((await braid.ready()).status, "syncing");
+  const body = { code: "OVERLOADED", errors: [], retryable: true, request_id: "r1", error: { message: "too many connections" } };
+  const { problem } = await outcome((await answering(503, "application/problem+json", JSON.stringify(body))).ready());
+  assert.equal(problem?.code, "OVERLOADED");
 });
 
 /** The example of an answer in the OpenAPI document. */
