@@ -12,7 +12,7 @@ import { short, symbolOf } from "../text";
 import { account, toEthereum } from "./account";
 import { ConfirmLoss } from "./confirm";
 import { ConnectDialog } from "./connect";
-import { bestWay, bundles, close, missing, start, swap, type Swap, type Way } from "./swap";
+import { bundles, close, start, swap, wayOf, waysOf, type Swap, type Way } from "./swap";
 
 const WAYS: Record<Way, { name: string; note: string }> = {
   bundle: { name: "As one", note: "Approval and swap in one go: the wallet sends both, or neither." },
@@ -129,9 +129,8 @@ function Progress({ state }: { state: Swap }) {
 }
 
 function Ways({ state, way, able, set }: { state: Live; way: Way; able: boolean; set: (way: Way) => void }) {
-  const { quote } = state;
-  if (!quote || missing(quote.approvals).length === 0) return null;
-  const open: Way[] = [...(able ? (["bundle"] as const) : []), ...(quote.permit2 ? (["permit2"] as const) : []), "approve"];
+  const open = state.quote ? waysOf(state.quote, able) : [];
+  if (open.length === 0) return null;
   return (
     <fieldset class="setting">
       <legend>How the proxy gets your tokens</legend>
@@ -181,8 +180,7 @@ export function Send({ state, now, body }: Props) {
   const asks = quote !== null && mustConfirm(quote);
   useEffect(() => setChosen(null), [wallet?.id, quote?.taker]);
 
-  const best = quote ? bestWay(quote, able) : "approve";
-  const way = chosen && (chosen !== "bundle" || able) ? chosen : best;
+  const way = quote ? wayOf(quote, able, chosen) : "approve";
   const why = hindrance({ state, now, body }, address);
 
   /** Looks once more: what is drawn may be a moment behind what was typed. */
@@ -194,14 +192,14 @@ export function Send({ state, now, body }: Props) {
   const press = () => {
     const quote = sendable();
     if (quote && mustConfirm(quote)) setConfirming(true);
-    else if (quote) void start(quote, way);
+    else if (quote) void start(quote, wayOf(quote, able, chosen));
   };
   /** Sends the quote that was confirmed, which the page did not replace since. */
   const confirmed = () => {
     const quote = sendable();
     if (!quote) return;
     setConfirming(false);
-    void start(quote, way);
+    void start(quote, wayOf(quote, able, chosen));
   };
 
   return (

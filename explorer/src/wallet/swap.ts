@@ -60,6 +60,17 @@ export function bestWay(quote: Quote, canBundle: boolean): Way {
   return quote.permit2 && missing(quote.permit2.approvals).length === 0 ? "permit2" : "approve";
 }
 
+/** Gives the ways among which the taker chooses; none where nothing is to be approved or signed. */
+export function waysOf(quote: Quote, canBundle: boolean): Way[] {
+  if (missing(quote.approvals).length === 0) return [];
+  return [...(canBundle ? (["bundle"] as const) : []), ...(quote.permit2 ? (["permit2"] as const) : []), "approve"];
+}
+
+/** Gives the way of a quote: the one that was chosen, perhaps for another quote, where this one has it. */
+export function wayOf(quote: Quote, canBundle: boolean, chosen: Way | null): Way {
+  return chosen && waysOf(quote, canBundle).includes(chosen) ? chosen : bestWay(quote, canBundle);
+}
+
 function stagesOf(quote: Quote, way: Way): Stage[] {
   const waiting = (name: string): Stage => ({ name, state: "waiting", note: "" });
   const approvals = missing(way === "permit2" ? (quote.permit2?.approvals ?? []) : quote.approvals);
