@@ -18,21 +18,22 @@ export function Disc({ token }: { token: Token }) {
   );
 }
 
-type Found = { rows: TokenRow[]; problem: Problem | null; asking: boolean };
+/** Takes `null` for `of` before the first answer. */
+type Found = { rows: TokenRow[]; of: string | null; problem: Problem | null; asking: boolean };
 
-/** Searches as somebody types. */
+/** Searches as somebody types; `of` is the text that the rows answer. */
 function useSearch(text: string): Found {
-  const [found, setFound] = useState<Found>({ rows: [], problem: null, asking: true });
+  const [found, setFound] = useState<Found>({ rows: [], of: null, problem: null, asking: true });
   useEffect(() => {
     const own = new AbortController();
     const timer = setTimeout(async () => {
       setFound((now) => ({ ...now, asking: true }));
       try {
         const { tokens } = await api.tokens(text.trim().slice(0, 100), own.signal);
-        setFound({ rows: tokens, problem: null, asking: false });
+        setFound({ rows: tokens, of: text, problem: null, asking: false });
         void readBalances(tokens.map(({ address }) => address));
       } catch (error) {
-        if (!own.signal.aborted) setFound({ rows: [], problem: error instanceof Problem ? error : null, asking: false });
+        if (!own.signal.aborted) setFound({ rows: [], of: text, problem: error instanceof Problem ? error : null, asking: false });
       }
     }, text ? 150 : 0);
     return () => {
@@ -51,13 +52,21 @@ type Props = { choose: (token: Token) => void; close: () => void; taken: (string
 export function TokenPicker({ choose, close, taken }: Props) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const { rows, problem, asking } = useSearch(text);
+  const [entered, setEntered] = useState(false);
+  const { rows, of, problem, asking } = useSearch(text);
   const { balances } = useStore(account);
   const list = useId();
   const held = (row: TokenRow) => balances[row.address] ?? 0n;
   // what the account holds comes first, otherwise the service's own order
   const sorted = text ? rows : [...rows].sort((a, b) => Number(held(b) > 0n) - Number(held(a) > 0n));
   const current = Math.min(at, sorted.length - 1);
+  useEffect(() => {
+    // rows of what was typed before are drawn until the answer comes: none of them is what was searched for
+    if (!entered || of !== text) return;
+    setEntered(false);
+    const row = sorted[current];
+    if (row) choose(row);
+  }, [entered, of, text]);
 
   const keys = (event: KeyboardEvent) => {
     const moves: Record<string, number> = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: sorted.length - 1 };
@@ -68,8 +77,7 @@ export function TokenPicker({ choose, close, taken }: Props) {
       setAt(to);
       document.getElementById(`${list}-${to}`)?.scrollIntoView({ block: "nearest" });
     }
-    const row = sorted[current];
-    if (event.key === "Enter" && row) choose(row);
+    if (event.key === "Enter") setEntered(true);
   };
 
   return (
@@ -88,7 +96,7 @@ export function TokenPicker({ choose, close, taken }: Props) {
         maxLength={100}
         autofocus
         value={text}
-        onInput={(event) => (setText(event.currentTarget.value), setAt(0))}
+        onInput={(event) => (setText(event.currentTarget.value), setAt(0), setEntered(false))}
         onKeyDown={keys}
       />
       <ul id={list} class="tokens" role="listbox" aria-label="Tokens" aria-busy={asking}>

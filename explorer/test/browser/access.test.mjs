@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { changed, connect, launch, link, open, quoted, refusal, TOKENS, wallet } from "./harness.mjs";
+import { changed, connect, instead, launch, link, open, quoted, refusal, TOKENS, wallet } from "./harness.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -81,6 +81,25 @@ for (const colorScheme of ["light", "dark"]) {
     await close();
   });
 }
+
+test("Enter chooses a token that answers what was typed, although the answer comes later", async () => {
+  let release;
+  const entered = new Promise((resolve) => (release = resolve));
+  const late = async (route) => {
+    if (route.request().url().endsWith("search=wbtc")) await entered;
+    await route.continue();
+  };
+  const { page, close } = await open(browser, { before: (page) => instead(page, "/v1/tokens", late) });
+  await quoted(page);
+  await page.getByRole("button", { name: /Token to get/ }).click();
+  await page.getByRole("listbox").getByRole("option").first().waitFor();
+  await page.keyboard.type("wbtc");
+  await page.keyboard.press("Enter");
+  release();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.match(await page.getByRole("button", { name: /Token to get/ }).innerText(), /WBTC/);
+  await close();
+});
 
 test("a token is chosen and a step read with the keyboard alone", async () => {
   const { page, close } = await open(browser);
