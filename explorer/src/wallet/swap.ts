@@ -226,7 +226,10 @@ export async function start(quote: Quote, way: Way): Promise<void> {
   hold(true);
   swap.set({ quote, way, stages: stagesOf(quote, way), problem: null, oneByOne: false, hash: null, gasUsed: null, paid: null, sold: null });
   try {
-    const client = clientOf(account.get());
+    const now = account.get();
+    // the account may have been changed since the quote: what another one sells would be paid to the first
+    if (now.address !== quote.taker) throw new Error("The wallet's account was changed, so nothing was sent: close this, and swap again.");
+    const client = clientOf(now);
     const { build, receipt } = await go(new Walk(), client, quote, way);
     swap.set((now) => now && { ...now, hash: receipt.transactionHash, gasUsed: receipt.gasUsed });
     const [paid, sold] = await Promise.all([paidOf(client, quote, build, receipt), soldOf(client, quote, receipt)]);
