@@ -37,6 +37,9 @@ async function token(address: string): Promise<Token | null> {
   return tokens.find((row) => row.address.toLowerCase() === address.toLowerCase()) ?? null;
 }
 
+/** Counts the links that were opened: the tokens of one come after those of the next where the service takes longer for them. */
+let opened = 0;
+
 /** Reads the page's address into the form; what it does not name stays as it is. The form is empty until the tokens are known. */
 export async function readLink(hash: string): Promise<void> {
   const asked = new URLSearchParams(hash.replace(/^#/, ""));
@@ -52,11 +55,13 @@ export async function readLink(hash: string): Promise<void> {
       // kept for one token of each alone: otherwise it would count once somebody removed the others
       return { ...now, ...sides, exactly: exactlyOf({ ...sides, exactly: asked.get("exactly")?.slice(0, 100) ?? null }) };
     });
+  const own = (opened += 1);
   reading.set({ open: true, unknown: [] });
   fill(new Map());
   const found = new Map<string, Token | null>();
   const addresses = [...new Set([...sell, ...buy].map(({ address }) => address))];
   await Promise.all(addresses.map(async (address) => void found.set(address, await token(address).catch(() => null))));
+  if (own !== opened) return;
   fill(found);
   reading.set({ open: false, unknown: addresses.filter((address) => !found.get(address)) });
 }

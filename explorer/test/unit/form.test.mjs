@@ -65,6 +65,24 @@ test("an exact amount in a link counts for one token of each alone, also once th
   form.set(fresh);
 });
 
+test("a link that is opened last is the one that stays, whichever tokens come first", async () => {
+  const fresh = form.get();
+  const [usdc, weth] = ["0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"];
+  const row = (address) => ({ address, symbol: address.slice(2, 6), name: "", decimals: 6, pool_count: 1 });
+  const waiting = [];
+  globalThis.sessionStorage = { getItem: () => null };
+  globalThis.fetch = (path) => new Promise((answer) => waiting.push(() => answer(Response.json({ data: { tokens: [row(new URLSearchParams(path.split("?")[1]).get("search"))] } }))));
+  const [first, last] = [readLink(`#sell=${usdc}:1&buy=${weth}:10000`), readLink(`#sell=${weth}:2&buy=${TOKEN}:10000`)];
+  assert.equal(waiting.length, 4);
+  waiting.slice(2).forEach((answer) => answer());
+  await last;
+  waiting.slice(0, 2).forEach((answer) => answer());
+  await first;
+  const { inputs, outputs } = form.get();
+  assert.deepEqual([inputs[0].token.address, inputs[0].text, outputs[0].token.address], [weth, "2", TOKEN]);
+  form.set(fresh);
+});
+
 test("a swap that is turned around keeps the amount with its token", () => {
   const sale = form.get();
   const bought = turned(sale);
