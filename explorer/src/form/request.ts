@@ -3,6 +3,7 @@ import { getAddress, isAddress } from "viem";
 import { parseAmount } from "../amounts";
 import { ETHER, type QuoteBody, type Tier, type Token } from "../api/types";
 import { store } from "../store";
+import { symbolOf } from "../text";
 
 export type Input = { token: Token | null; text: string };
 export type Output = { token: Token | null; bps: number };
@@ -59,15 +60,15 @@ function outputFlaw(index: number, outputs: Output[], inputs: Input[]): string |
   const { token, bps } = outputs[index]!;
   if (!token) return "Choose a token.";
   const same = (other: { token: Token | null }) => other.token?.address === token.address;
-  if (inputs.some(same)) return `${token.symbol} is sold already.`;
-  if (outputs.findIndex(same) < index) return `${token.symbol} is listed twice.`;
+  if (inputs.some(same)) return `${symbolOf(token)} is sold already.`;
+  if (outputs.findIndex(same) < index) return `${symbolOf(token)} is listed twice.`;
   return bps < 1 ? "Give this output a share." : null;
 }
 
 function inputFlaw(index: number, inputs: Input[], sells: boolean): string | null {
   const { token, text } = inputs[index]!;
   if (!token) return "Choose a token.";
-  if (inputs.findIndex((other) => other.token?.address === token.address) < index) return `${token.symbol} is listed twice.`;
+  if (inputs.findIndex((other) => other.token?.address === token.address) < index) return `${symbolOf(token)} is listed twice.`;
   return sells ? amountFlaw(token, text) : null;
 }
 

@@ -6,6 +6,7 @@ import { wordsOf } from "../api/words";
 import { atomic } from "../amounts";
 import { hold } from "../quote/live";
 import { store } from "../store";
+import { symbolOf } from "../text";
 import { account, clientOf, readBalances, type Account } from "./account";
 import { said, bundleRefused } from "./errors";
 
@@ -74,7 +75,7 @@ export function wayOf(quote: Quote, canBundle: boolean, chosen: Way | null): Way
 function stagesOf(quote: Quote, way: Way): Stage[] {
   const waiting = (name: string): Stage => ({ name, state: "waiting", note: "" });
   const approvals = missing(way === "permit2" ? (quote.permit2?.approvals ?? []) : quote.approvals);
-  const symbol = (token: string) => quote.path.tokens.find(({ address }) => address === token)?.symbol ?? "the token";
+  const symbol = (token: string) => symbolOf(quote.path.tokens.find(({ address }) => address === token) ?? { symbol: "", address: token });
   const approve = approvals.map(({ token }) => waiting(`Approve ${symbol(token)}`));
   const check = waiting("Build and simulate");
   if (way === "bundle") return [check, waiting("Send approval and swap as one"), waiting("Wait for the receipt")];

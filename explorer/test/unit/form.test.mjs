@@ -109,6 +109,9 @@ test("every wrong field is told at once", () => {
   assert.deepEqual(flaws.inputs, [null, "ETH is listed twice."]);
   assert.deepEqual(flaws.outputs, ["ETH is sold already."]);
   assert.ok(flaws.recipient);
+  // a token's maker chooses its symbol: marks that turn the direction of the sentence are not repeated
+  const odd = { token: { ...eth.token, symbol: "\u202eHTE" }, text: "1" };
+  assert.deepEqual(asked({ ...now, inputs: [odd, odd] }, null).flaws.inputs, [null, "HTE is listed twice."]);
 });
 
 test("a mistyped checksum is refused, an address without one is not", () => {
