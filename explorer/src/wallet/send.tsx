@@ -87,7 +87,7 @@ const MARKS = { waiting: "·", running: "…", done: "✓", failed: "✗" };
 function Progress({ state }: { state: Swap }) {
   const ended = state.problem !== null || state.paid !== null;
   return (
-    <Dialog title={state.paid ? "Swapped" : state.problem ? "Not swapped" : "Swapping"} close={ended ? close : null}>
+    <Dialog title={state.paid ? "Swapped" : state.isOpen ? "Sent, and not seen yet" : state.problem ? "Not swapped" : "Swapping"} close={ended ? close : null}>
       <ol class="stages" aria-live="polite">
         {state.stages.map(({ name, state: at }) => (
           <li key={name} class={at} aria-current={at === "running" ? "step" : undefined}>
@@ -105,6 +105,7 @@ function Progress({ state }: { state: Swap }) {
           {state.problem}
         </p>
       )}
+      {state.isOpen && <p>It may still be mined. Look for the transaction in your wallet before you swap again.</p>}
       <Results done={state} />
       {state.hash && (
         <p class="quiet">

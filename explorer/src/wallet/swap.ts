@@ -23,6 +23,8 @@ export type Swap = {
   way: Way;
   stages: Stage[];
   problem: string | null;
+  /** True if the swap was sent, and what became of it could not be read. */
+  isOpen: boolean;
   /** True if the calls can be sent one by one after a refused bundle. */
   oneByOne: boolean;
   hash: Hex | null;
@@ -112,9 +114,16 @@ const callOf = ({ to, data, value }: { to: string; data: string; value: string }
   value: BigInt(value),
 });
 
+/** Says that a transaction was sent and will never swap. */
+class Undone extends Error {}
+
 async function settled(client: Client, hash: Hex): Promise<TransactionReceipt> {
-  const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 1_000, timeout: 10 * 60_000 });
-  if (receipt.status !== "success") throw new Error(`The transaction ${hash} reverted.`);
+  let cancelled = false;
+  // the same with a higher fee is as good; any other took its nonce, and its receipt would count as this one's
+  const onReplaced = ({ reason }: { reason: string }) => void (cancelled ||= reason !== "repriced");
+  const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 1_000, timeout: 10 * 60_000, onReplaced });
+  if (cancelled) throw new Undone(`The transaction ${hash} was cancelled: another one took its place.`);
+  if (receipt.status !== "success") throw new Undone(`The transaction ${hash} reverted.`);
   return receipt;
 }
 
@@ -225,7 +234,7 @@ async function go(walk: Walk, client: Client, quote: Quote, way: Way): Promise<{
 /** Sends the transactions of a quote. */
 export async function start(quote: Quote, way: Way): Promise<void> {
   hold(true);
-  swap.set({ quote, way, stages: stagesOf(quote, way), problem: null, oneByOne: false, hash: null, gasUsed: null, paid: null, sold: null });
+  swap.set({ quote, way, stages: stagesOf(quote, way), problem: null, isOpen: false, oneByOne: false, hash: null, gasUsed: null, paid: null, sold: null });
   try {
     const now = account.get();
     // the account may have been changed since the quote: what another one sells would be paid to the first
@@ -237,7 +246,8 @@ export async function start(quote: Quote, way: Way): Promise<void> {
     swap.set((now) => now && { ...now, paid, sold });
   } catch (error) {
     const problem = error instanceof Problem ? wordsOf(error) : said(error);
-    swap.set((now) => now && { ...now, problem, oneByOne: way === "bundle" && bundleRefused(error) });
+    const isOpen = swap.get()?.hash !== null && !(error instanceof Undone);
+    swap.set((now) => now && { ...now, problem, isOpen, oneByOne: way === "bundle" && bundleRefused(error) });
   }
 }
 

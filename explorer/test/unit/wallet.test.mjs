@@ -1,5 +1,6 @@
 // How a quote is sent from a wallet.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { close, load } from "./load.mjs";
 
@@ -35,4 +36,44 @@ test("a quote of another account than the wallet's is not sent", async () => {
   await start({ taker: one, recipient: one, approvals, permit2: null, path: { tokens: [] } }, "approve");
   assert.match(swap.get().problem, /account was changed, so nothing was sent/);
   assert.deepEqual(asked, []);
+});
+
+/** What becomes of a swap of ether that was sent, by what the node says. */
+async function sent(answers) {
+  const [hash, other, blockHash] = ["aa", "bb", "cc"].map((byte) => `0x${byte.repeat(32)}`);
+  const document = JSON.parse(readFileSync(new URL("../../../docs/openapi.json", import.meta.url), "utf8"));
+  const build = { ...document.paths["/v1/build"].post.responses["200"].content["application/json"].example.data, simulation: null, issues: { balance: [] } };
+  globalThis.sessionStorage = { getItem: () => null };
+  globalThis.fetch = async () => Response.json({ data: build });
+  const { from, to } = build.transaction;
+  const fields = { from, to, input: build.transaction.data, value: "0x0", nonce: "0x1", gas: "0x5208", gasPrice: "0x1", type: "0x2", chainId: "0x1", v: "0x0", r: "0x1", s: "0x1" };
+  const pending = { ...fields, hash, blockHash: null, blockNumber: null, transactionIndex: null };
+  const mined = { blockHash, blockNumber: "0x5", transactionIndex: "0x0" };
+  const own = {
+    eth_chainId: () => "0x1",
+    eth_sendTransaction: () => hash,
+    eth_blockNumber: () => "0x5",
+    eth_getTransactionByHash: () => pending,
+    eth_getTransactionReceipt: ([of]) => (of === other ? { ...mined, transactionHash: other, status: "0x1", type: "0x2", from, to, logs: [], gasUsed: "0x1", cumulativeGasUsed: "0x1", effectiveGasPrice: "0x1" } : null),
+    eth_getBlockByNumber: () => ({ number: "0x5", hash: blockHash, timestamp: "0x1", transactions: [{ ...pending, ...mined, hash: other, to: from, input: "0x" }] }),
+    ...answers,
+  };
+  const provider = { request: async ({ method, params }) => (own[method] ?? (() => assert.fail(method)))(params) };
+  account.set({ ...account.get(), wallet: { id: "w", name: "w", icon: null, provider }, address: from, chainId: 1 });
+  await start({ taker: from, recipient: from, approvals: [], permit2: null, path: { tokens: [] } }, "approve");
+  const { problem, isOpen, paid } = swap.get();
+  return { problem, isOpen, paid };
+}
+
+test("a swap that was cancelled in the wallet is not told of as made", async () => {
+  const { problem, isOpen, paid } = await sent({});
+  assert.match(problem, /was cancelled/);
+  assert.deepEqual([isOpen, paid], [false, null]);
+});
+
+test("a swap that was sent and whose receipt cannot be read is not told of as not made", async () => {
+  const gone = () => Promise.reject(Object.assign(new Error("gone"), { code: 4900 }));
+  const { problem, isOpen, paid } = await sent({ eth_getTransactionReceipt: gone });
+  assert.deepEqual([problem, isOpen, paid], ["The wallet is disconnected.", true, null]);
+  assert.equal((await sent({ eth_sendTransaction: gone })).isOpen, false);
 });
