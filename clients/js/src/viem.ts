@@ -68,11 +68,14 @@ export async function send(wallet: Wallet, built: Built): Promise<Hash> {
 
 /**
  * Sends approvals and swap as one bundle (EIP-5792) and gives its id for viem's `waitForCallsStatus`. A wallet that knows no bundles is
- * asked for one transaction after the other.
+ * asked for one transaction after the other. An account whose key is here has no wallet to bundle: its approvals are mined first.
  */
 export async function sendCalls(wallet: Wallet, built: Built): Promise<string> {
   refuse(wallet, built);
   const calls = built.calls.map(({ to, data, value }) => ({ to, data: hex(data), value: BigInt(value) }));
+  // a node estimates the gas of the swap on the newest block, where an approval that was just sent is not in place
+  const first = wallet.account.type === "local" ? calls.splice(0, calls.length - 1) : [];
+  for (const call of first) await mined(wallet, await sendTransaction(wallet, call));
   return (await viemSendCalls(wallet, { account: wallet.account, calls, experimental_fallback: true })).id;
 }
 

@@ -10,7 +10,7 @@ import { after, test } from "node:test";
 import { Braid, ETHER, outcome, Problem, sameAddress, terms } from "braid-swap";
 import { approve, authorize, mined, Replaced, send, sendCalls, sign, Unsendable } from "braid-swap/viem";
 import { publint } from "publint";
-import { createWalletClient, custom, encodeFunctionData, erc20Abi } from "viem";
+import { createWalletClient, custom, encodeFunctionData, erc20Abi, parseTransaction } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { mainnet, optimism } from "viem/chains";
 
@@ -199,6 +199,41 @@ test("a transaction that was cancelled is not taken for one that was mined; one 
   for (const other of [{ to: from, value: "0x0" }, { input: "0x1234" }]) {
     await assert.rejects(mined(asAsked(other), hash), (error) => error instanceof Replaced && error.message.includes(otherHash));
   }
+});
+
+test("approvals of an account whose key is here are mined before its swap is sent, and a wallet's are left to it", async () => {
+  const example = exampleOf("/v1/build");
+  const built = { ...example, transaction: { ...example.transaction, from: account.address }, simulation: null };
+  const [blockHash, hash] = [`0x${"cc".repeat(32)}`, (at) => `0x${String(at).padStart(64, "0")}`];
+  const sent = [];
+  let isMined = false;
+  const node = async ({ method, params }) => {
+    switch (method) {
+      case "eth_chainId": return "0x1";
+      case "eth_blockNumber": return "0x5";
+      case "eth_getTransactionCount": return `0x${sent.length.toString(16)}`;
+      case "eth_getBlockByNumber": return { number: "0x5", hash: blockHash, timestamp: "0x1", baseFeePerGas: "0x1", transactions: [] };
+      case "eth_maxPriorityFeePerGas": return "0x1";
+      case "eth_estimateGas":
+        // as of the newest block
+        if (params[0].to.toLowerCase() === built.transaction.to.toLowerCase()) assert.ok(isMined, "the approval is not mined yet");
+        return "0x5208";
+      case "eth_sendRawTransaction": return hash(sent.push(parseTransaction(params[0]).to.toLowerCase()));
+      case "eth_getTransactionReceipt":
+        isMined = true;
+        return { transactionHash: params[0], status: "0x1", type: "0x2", blockHash, blockNumber: "0x5", transactionIndex: "0x0", from: account.address, to: ETHER, logs: [], gasUsed: "0x1", cumulativeGasUsed: "0x1", effectiveGasPrice: "0x1" };
+      case "wallet_sendCalls": throw Object.assign(new Error("no such method"), { code: -32601 });
+      default: return assert.fail(method);
+    }
+  };
+  assert.equal(built.calls.length, 2);
+  await sendCalls(walletOf(node), built);
+  assert.deepEqual(sent, built.calls.map(({ to }) => to.toLowerCase()));
+  const bundled = [];
+  const bundler = async ({ method, params }) => (method === "wallet_sendCalls" ? (bundled.push(...params[0].calls), { id: "0x1" }) : assert.fail(method));
+  const connected = createWalletClient({ account: account.address, chain: mainnet, transport: custom({ request: bundler }) });
+  assert.equal(await sendCalls(connected, built), "0x1");
+  assert.equal(bundled.length, 2);
 });
 
 test("the terms of a signature are read from its message, for one input and for several", () => {
