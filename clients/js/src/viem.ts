@@ -72,6 +72,7 @@ export async function send(wallet: Wallet, built: Built): Promise<Hash> {
  */
 export async function sendCalls(wallet: Wallet, built: Built): Promise<string> {
   refuse(wallet, built);
+  refuseOtherBundles(built);
   const calls = built.calls.map(({ to, data, value }) => ({ to, data: hex(data), value: BigInt(value) }));
   // a node estimates the gas of the swap on the newest block, where an approval that was just sent is not in place
   const first = wallet.account.type === "local" ? calls.splice(0, calls.length - 1) : [];
@@ -120,6 +121,15 @@ function refuseOtherCalls({ token, spender, transactions }: Approval): void {
       throw new Unsendable(`a transaction of the approvals is not an approval of ${spender} to take ${token}`);
     }
   }
+}
+
+/** A bundle is the approvals of the proxy or of Permit2, and then the transaction. */
+function refuseOtherBundles({ calls, transaction }: Built): void {
+  const spenders = [transaction.to, PERMIT2].map((address) => address.toLowerCase());
+  const swap = calls.at(-1);
+  const isSwap = swap !== undefined && sameAddress(swap.to, transaction.to) && swap.data === transaction.data && BigInt(swap.value) === BigInt(transaction.value);
+  const areApprovals = calls.slice(0, -1).every(({ data, value }) => BigInt(value) === 0n && spenders.includes(approved(hex(data)) ?? ""));
+  if (!isSwap || !areApprovals) throw new Unsendable("the calls are not approvals and the transaction");
 }
 
 /** Gives who may take a token after a call, in lower case; `null` where the call does something else. */

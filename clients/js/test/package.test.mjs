@@ -229,6 +229,12 @@ test("approvals of an account whose key is here are mined before its swap is sen
   assert.equal(built.calls.length, 2);
   await sendCalls(walletOf(node), built);
   assert.deepEqual(sent, built.calls.map(({ to }) => to.toLowerCase()));
+  const [approval, swap] = built.calls;
+  const transfer = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [account.address, 1n] });
+  const elsewhere = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [account.address, 1n] });
+  for (const calls of [[], [approval], [swap, approval], [approval, { ...swap, value: "0x1" }], ...[transfer, elsewhere].map((data) => [{ ...approval, data }, swap]), [{ ...approval, value: "1" }, swap]]) {
+    await assert.rejects(sendCalls(walletOf(unasked), { ...built, calls }), Unsendable, JSON.stringify(calls));
+  }
   const bundled = [];
   const bundler = async ({ method, params }) => (method === "wallet_sendCalls" ? (bundled.push(...params[0].calls), { id: "0x1" }) : assert.fail(method));
   const connected = createWalletClient({ account: account.address, chain: mainnet, transport: custom({ request: bundler }) });
