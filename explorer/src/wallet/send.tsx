@@ -148,7 +148,7 @@ function Ways({ state, way, able, set }: { state: Live; way: Way; able: boolean;
 type Props = { state: Live; now: number; body: QuoteBody | null };
 
 /** Says why the quote cannot be sent, if it cannot. */
-function hindrance({ state, now, body }: Props, address: string | null): string | null {
+export function hindrance({ state, now, body }: Props, address: string | null): string | null {
   const { quote } = state;
   if (!body) return "Fill in the swap first.";
   if (!quote || state.problem) return "There is no quote to send.";
@@ -156,6 +156,8 @@ function hindrance({ state, now, body }: Props, address: string | null): string 
   if (leftMs(state, now) < 5_000) return "The quote is over: refresh it.";
   if (quote.issues.balance.length > 0) return "The account does not hold enough.";
   if (quote.simulation?.status === "reverted") return "The simulation reverts.";
+  // before an approval is asked for: the build refuses later
+  if (quote.warnings.some(({ code }) => code === "PROXY_NOT_DEPLOYED")) return "Nothing can be sent: the contract that swaps is not deployed.";
   if (!apiKey()) return "Give an API key in the settings: building a transaction needs one.";
   return quote.taker === address ? null : "The quote for your account is on its way.";
 }

@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import { close, load } from "./load.mjs";
 
 const { start, swap, wayOf, waysOf } = await load("/src/wallet/swap.ts");
+const { hindrance } = await load("/src/wallet/send.tsx");
 const { account } = await load("/src/wallet/account.ts");
 after(close);
 
@@ -24,6 +25,15 @@ test("a way that was chosen for another quote is not taken where this one does n
   assert.equal(wayOf({ ...token, permit2: null }, false, "permit2"), "approve");
   assert.equal(wayOf(token, false, "bundle"), "permit2");
   assert.equal(wayOf(token, false, null), "permit2");
+});
+
+test("no approval is asked for where the proxy is not deployed", () => {
+  globalThis.sessionStorage = { getItem: () => "key" };
+  const [taker, body] = ["0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", { inputs: [] }];
+  const quote = { taker, ttl_ms: 120_000, issues: { balance: [] }, simulation: null, warnings: [] };
+  const why = (changed) => hindrance({ state: { quote: { ...quote, ...changed }, body, problem: null, atMs: 0 }, now: 0, body }, taker);
+  assert.equal(why({}), null);
+  assert.match(why({ warnings: [{ code: "PROXY_NOT_DEPLOYED", message: "" }] }), /not deployed/);
 });
 
 test("a quote of another account than the wallet's is not sent", async () => {
