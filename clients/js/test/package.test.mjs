@@ -74,7 +74,7 @@ async function answering(status, type, body, headers = {}) {
   const server = createServer((_, answer) => answer.writeHead(status, { "content-type": type, ...headers }).end(body));
   await once(server.listen(0, "127.0.0.1"), "listening");
   after(() => server.close());
-  return new Braid({ base: `http://127.0.0.1:${server.address().port}/`, timeoutMs: 500 });
+  return new Braid({ base: `http://127.0.0.1:${server.address().port}/` });
 }
 
 const CALLS = [(braid) => braid.network(), (braid) => braid.receipt("q"), (braid) => braid.market("q"), (braid) => braid.routePicture("q")];
