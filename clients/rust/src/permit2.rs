@@ -87,10 +87,13 @@ impl Permit2 {
     }
 }
 
+/// The Permit2 contract, on every chain.
+pub(crate) const PERMIT2: Address = address!("000000000022D473030F116dDEE9F6B43aC78BA3");
+
 const DOMAIN: Eip712Domain = eip712_domain! {
     name: "Permit2",
     chain_id: 1,
-    verifying_contract: address!("000000000022D473030F116dDEE9F6B43aC78BA3"),
+    verifying_contract: PERMIT2,
 };
 
 fn terms(permitted: Vec<TokenPermissions>, spender: Address, deadline: U256, order: BraidOrder, hash: B256) -> Terms {

@@ -5,9 +5,19 @@ use alloy::providers::{PendingTransactionBuilder, PendingTransactionError, Provi
 use alloy::rpc::types::TransactionRequest;
 use alloy::signers::Signer;
 use alloy::transports::{RpcError, TransportErrorKind};
-use alloy_primitives::{B256, Bytes};
+use alloy_primitives::{Address, B256, Bytes};
+use alloy_sol_types::SolCall as _;
 
-use crate::{Approval, Braid, Built, Permit2, Quote, SigningError, Transaction, Warning};
+use crate::permit2::PERMIT2;
+use crate::{Approval, Braid, Built, Call, Permit2, Quote, SigningError, Transaction, Warning};
+
+use erc20::approveCall;
+
+mod erc20 {
+    alloy_sol_types::sol! {
+        function approve(address spender, uint256 amount) external returns (bool);
+    }
+}
 
 /// A step on the way to the chain that failed.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +38,15 @@ pub enum WalletError {
     /// The execution proxy is not deployed, and nothing was sent: an address without code keeps the ether that it is sent.
     #[error("{0}")]
     ProxyNotDeployed(String),
+    /// A transaction of an approval does something else, and nothing was sent: whoever answers in the service's place
+    /// could name a transfer as an approval.
+    #[error("a transaction of the approvals is not an approval of {spender} to take {token}")]
+    NoApproval {
+        /// The token that the approval names.
+        token: Address,
+        /// Who may take it, by the approval or, for a signature, Permit2.
+        spender: Address,
+    },
     /// The typed data is not to be signed.
     #[error(transparent)]
     Typed(#[from] SigningError),
@@ -49,6 +68,12 @@ pub async fn authorize<P: Provider, S: Signer>(
     quote: &Quote,
 ) -> Result<Option<Bytes>, WalletError> {
     refuse_without_proxy(&quote.warnings)?;
+    if let Some(permit2) = &quote.permit2 {
+        permit2.terms()?;
+        if let Some(Approval { token, .. }) = permit2.approvals.iter().find(|approval| approval.spender != PERMIT2) {
+            return Err(WalletError::NoApproval { token: *token, spender: PERMIT2 });
+        }
+    }
     let approvals = quote.permit2.as_ref().map_or(&quote.approvals, |permit2| &permit2.approvals);
     if let Some(block_number) = approve(provider, approvals).await? {
         braid.reached(block_number).await?;
@@ -59,11 +84,17 @@ pub async fn authorize<P: Provider, S: Signer>(
     }
 }
 
-/// Sends the approvals that are missing, one after the other, and waits for each. Gives the block of the last.
+/// Sends the approvals that are missing, one after the other, and waits for each. Gives the block of the last. Sends no
+/// other call than an approval of the named spender.
 pub async fn approve<P: Provider>(provider: &P, approvals: &[Approval]) -> Result<Option<u64>, WalletError> {
     let mut last = None;
-    let missing = approvals.iter().filter(|approval| approval.satisfied != Some(true));
-    for call in missing.flat_map(|approval| &approval.transactions) {
+    let missing: Vec<_> = approvals.iter().filter(|approval| approval.satisfied != Some(true)).collect();
+    for approval in &missing {
+        if !approval.transactions.iter().all(|call| is_approval(approval, call)) {
+            return Err(WalletError::NoApproval { token: approval.token, spender: approval.spender });
+        }
+    }
+    for call in missing.into_iter().flat_map(|approval| &approval.transactions) {
         let request = TransactionRequest::default().to(call.to).input(call.data.clone().into()).value(call.value);
         let receipt = provider.send_transaction(request).await?.get_receipt().await?;
         if !receipt.status() {
@@ -72,6 +103,11 @@ pub async fn approve<P: Provider>(provider: &P, approvals: &[Approval]) -> Resul
         last = receipt.block_number;
     }
     Ok(last)
+}
+
+fn is_approval(approval: &Approval, call: &Call) -> bool {
+    let spender = approveCall::abi_decode(&call.data).ok().map(|approve| approve.spender);
+    call.to == approval.token && call.value.is_zero() && spender == Some(approval.spender)
 }
 
 /// Signs a quote's typed data, whose hash is worked out here.

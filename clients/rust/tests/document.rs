@@ -103,7 +103,8 @@ fn every_code_and_every_problem_of_the_document_is_known() {
 mod wallet {
     use alloy::providers::{Provider, ProviderBuilder};
     use alloy::signers::local::PrivateKeySigner;
-    use braid_swap::wallet::{WalletError, authorize, send};
+    use alloy_primitives::{Address, U256};
+    use braid_swap::wallet::{WalletError, approve, authorize, send};
     use braid_swap::{Braid, Built, Quote};
     use serde::de::DeserializeOwned;
     use serde_json::{Value, json};
@@ -133,5 +134,32 @@ mod wallet {
         let (braid, signer) = (Braid::new("http://127.0.0.1:1"), PrivateKeySigner::random());
         let refused = authorize(&braid, &nobody(), &signer, &quote).await.unwrap_err();
         assert!(matches!(refused, WalletError::ProxyNotDeployed(_)), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn an_approval_is_sent_only_if_it_is_one_of_the_token_and_spender_that_it_names() {
+        let mut quote: Quote = changed("/v1/quote", "warnings", json!([]));
+        let approvals = quote.permit2.as_ref().unwrap().approvals.clone();
+        let refused = approve(&nobody(), &approvals).await.unwrap_err();
+        assert!(matches!(refused, WalletError::Node(_)), "{refused}");
+        let one = Address::with_last_byte(1);
+        // another contract, a transfer, another spender, no calldata, ether
+        let mut wrong = vec![approvals.clone(); 5];
+        wrong[0][0].transactions[0].to = one;
+        let transfer = [&[0xa9, 0x05, 0x9c, 0xbb], &approvals[0].transactions[0].data[4..]].concat();
+        wrong[1][0].transactions[0].data = transfer.into();
+        wrong[2][0].spender = one;
+        wrong[3][0].transactions[0].data = Default::default();
+        wrong[4][0].transactions[0].value = U256::from(1);
+        for (index, approvals) in wrong.iter_mut().enumerate() {
+            let refused = approve(&nobody(), approvals).await.unwrap_err();
+            assert!(matches!(refused, WalletError::NoApproval { .. }), "{index}: {refused}");
+            approvals[0].satisfied = Some(true);
+            assert_eq!(approve(&nobody(), approvals).await.unwrap(), None);
+        }
+        quote.permit2.as_mut().unwrap().approvals[0].spender = one;
+        let (braid, signer) = (Braid::new("http://127.0.0.1:1"), PrivateKeySigner::random());
+        let refused = authorize(&braid, &nobody(), &signer, &quote).await.unwrap_err();
+        assert!(matches!(refused, WalletError::NoApproval { .. }), "{refused}");
     }
 }
