@@ -90,7 +90,7 @@ export async function swap(braid: Braid, wallet: Wallet, quote: Quote): Promise<
 /** Waits for a transaction that must succeed. */
 export async function mined(wallet: Wallet, hash: Hash): Promise<TransactionReceipt> {
   let other: Hash | null = null;
-  // a transaction with a higher fee is the same one; any other took its nonce, and would be told of as a success
+  // a transaction with a higher fee is the same one; another one took its nonce, and would be told of as a success
   const onReplaced = ({ reason, transaction }: ReplacementReturnType) => {
     if (reason !== "repriced") other = transaction.hash;
   };
@@ -142,7 +142,7 @@ function approved(data: Hex): string | null {
   }
 }
 
-/** What is approved and signed must be of Permit2, before any of it is sent. */
+/** What is approved and signed must be of Permit2, before anything is sent. */
 function refuseOtherThanPermit2(permit2: NonNullable<Quote["permit2"]>): void {
   terms(permit2);
   const other = permit2.approvals.find(({ spender }) => !sameAddress(spender, PERMIT2));
