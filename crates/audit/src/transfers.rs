@@ -172,5 +172,5 @@ fn of_transfer(
 /// Returns whether a pool's model accounts for the shares that a token counts in.
 fn is_rounding_modelled(market: &Market, token: Address, amount: U256) -> bool {
     let Some(token) = market.tokens().id(token) else { return false };
-    market.share_keepers().any(|pool| pool.shares_of(&After::Unchanged, token, amount).is_some())
+    market.share_keepers().any(|(_, pool)| pool.shares_of(&After::Unchanged, token, amount).is_some())
 }

@@ -232,8 +232,8 @@ impl Market {
 
     /// Returns the pools whose product [keeps the worth of shares](braid_protocols::Product::keeps_shares) that a token
     /// counts in, in the order of ids.
-    pub fn share_keepers(&self) -> impl Iterator<Item = &Pool> {
-        self.topology.share_keepers.iter().filter_map(|id| self.pool(*id))
+    pub fn share_keepers(&self) -> impl Iterator<Item = (PoolId, &Pool)> {
+        self.topology.share_keepers.iter().filter_map(|id| Some((*id, self.pool(*id)?)))
     }
 
     /// Returns the pools that hold a token, in the order of ids.

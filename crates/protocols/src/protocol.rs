@@ -402,7 +402,8 @@ pub trait Protocol: Sync {
 
     // Coins that count balances in shares.
 
-    /// Returns the shares that a transfer of an amount moves; `None` for a coin that does not count in shares.
+    /// Returns the shares that a transfer of an amount moves; `None` for a coin that does not count in shares. A product
+    /// that returns any lists the coin in [`share_tokens`](Self::share_tokens).
     fn shares_of(&self, _state: &Self::State, _after: Option<&Self::After>, _coin: u8, _amount: U256) -> Option<U256> {
         None
     }

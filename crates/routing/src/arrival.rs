@@ -20,7 +20,7 @@ pub fn arrives(
     (made, amount): (U256, U256),
 ) -> U256 {
     let in_shares = |pool: &&Pool| pool.shares_of(&After::Unchanged, token, amount).is_some();
-    let Some(keeper) = market.share_keepers().find(in_shares) else {
+    let Some(keeper) = market.share_keepers().map(|(_, pool)| pool).find(in_shares) else {
         return amount;
     };
     let place = keeper.shares_state_at();

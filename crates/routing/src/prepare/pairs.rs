@@ -21,6 +21,7 @@ pub(crate) struct Pair {
     pub(crate) pool: PoolId,
     /// Positions among the pool's coins, the lower one first. Side 0 sells the first, side 1 the second.
     pub(crate) coins: [u8; 2],
+    /// The pool's product: a request may exclude it.
     pub(crate) product: Product,
 }
 

@@ -395,11 +395,11 @@ impl<'a> Settle<'a> {
 /// beyond it at a rate in the money would earn without limit.
 fn earned(curve: &PairCurve, [a, b]: [f64; 2]) -> f64 {
     let side = |side, price_in, price_out| {
-        let direction = curve.direction(side)?;
-        let cap = if direction.is_continued() { direction.capacity_in() } else { f64::INFINITY };
-        Some(direction.most_earned(price_in, price_out, cap, 0.0, 0.0))
+        curve.direction(side).map_or(0.0, |direction| {
+            let cap = if direction.is_continued() { direction.capacity_in() } else { f64::INFINITY };
+            direction.most_earned(price_in, price_out, cap, 0.0, 0.0)
+        })
     };
-    let side = |at, price_in, price_out| side(at, price_in, price_out).unwrap_or(0.0);
     side(0, a, b).max(side(1, b, a))
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod support;
 use std::sync::Arc;
 
 use braid_primitives::{PoolId, TokenId};
+use braid_protocols::Pool;
 use braid_protocols::continuous::{Direction, GasSpread, PairCurve};
 
 use crate::prepare::active::{ActiveTokens, is_large};
@@ -315,19 +316,13 @@ fn closed_pairs(prepared: &Prepared, request: &Request) -> Vec<bool> {
 /// Returns the pools whose coins are all inputs and that keep the shares of one of them (stETH and wstETH). What such a
 /// pool pays in shares may not join the input ([`Machine::run`](crate::machine::Machine::run)).
 fn joining_pools(prepared: &Prepared, request: &Request) -> Vec<PoolId> {
-    // Looks among the pools of all inputs but the one with most: such a pool has two inputs or more.
-    let market = prepared.market();
-    let mut inputs: Vec<&[PoolId]> = request.inputs.iter().map(|(input, _)| market.pools_of(*input)).collect();
-    inputs.sort_by_key(|pools| pools.len());
-    inputs.pop();
     let is_input = |coin: &TokenId| request.inputs.iter().any(|(input, _)| input == coin);
-    let joins = |id: &PoolId| {
-        let rounding = market.pool(*id).filter(|pool| pool.pays_rounded_shares());
-        rounding.is_some_and(|pool| {
-            pool.coins.iter().all(is_input) && pool.coins.iter().any(|coin| pool.keeps_shares_of(*coin))
-        })
+    let joins = |pool: &Pool| {
+        pool.pays_rounded_shares()
+            && pool.coins.iter().all(is_input)
+            && pool.coins.iter().any(|coin| pool.keeps_shares_of(*coin))
     };
-    inputs.into_iter().flatten().copied().filter(joins).collect()
+    prepared.market().share_keepers().filter(|(_, pool)| joins(pool)).map(|(id, _)| id).collect()
 }
 
 /// One pair of a flow, with the amount that it takes, in floating point.
