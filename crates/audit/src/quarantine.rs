@@ -233,6 +233,8 @@ impl Saver {
 mod tests {
     use braid_primitives::{B256, U256};
 
+    use std::time::Duration;
+
     use super::*;
 
     fn probe(pool: u8) -> Probe {
@@ -305,8 +307,11 @@ mod tests {
             quarantine.release(probe(2).pool);
             assert_eq!((quarantine.records().len(), quarantine::load(dir.path()).unwrap().len()), (2, 0));
         }
-        while quarantine::load(dir.path()).unwrap() != quarantine.records() {
-            tokio::task::yield_now().await;
-        }
+        let written = async {
+            while quarantine::load(dir.path()).unwrap() != quarantine.records() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(600), written).await.unwrap();
     }
 }

@@ -199,17 +199,21 @@ mod tests {
         assert!(needed(USDC, Some((U256::from(1) << 96) - U256::from(1))).is_empty());
     }
 
-    /// An exact output leaves a rest of the allowance, so that the next approval meets one that is not zero.
     #[test]
-    fn tokens_of_minime_and_of_curves_first_pools_are_reset() {
-        let ldo = address!("5A98FcBEA516Cf06857215779Fd812CA3beF1B32");
-        for bancors_and_openzeppelins in [
+    fn bnt_enj_and_mana_are_reset() {
+        for token in [
             address!("1F573D6Fb3F13d689FF844B4cE37794d79a7FF1C"),
             address!("F629cBd94d3791C9250152BD8dfBDF380E2a3B9c"),
             address!("0F5D2fB29fb7d3CFeE444a200298f468908cC942"),
         ] {
-            assert_eq!(needed(bancors_and_openzeppelins, Some(1)), [0, 100]);
+            assert_eq!(needed(token, Some(1)), [0, 100], "{token}");
         }
+    }
+
+    /// An exact output leaves a rest of the allowance, so that the next approval meets one that is not zero.
+    #[test]
+    fn tokens_of_minime_and_of_curves_first_pools_are_reset() {
+        let ldo = address!("5A98FcBEA516Cf06857215779Fd812CA3beF1B32");
         let three_crv = address!("6c3F90f043a72FA612cbac8115EE7e52BDe6E490");
         let steth_crv_of_version_3 = address!("06325440D014e39736583c165C2963BA99fAf14E");
         assert_eq!(needed(ldo, Some(1)), [0, 100]);

@@ -189,7 +189,9 @@ async fn blocks_that_were_replaced_while_nobody_looked_leave_no_trace() {
     let chain = chain().await;
     let dir = tempfile::tempdir().unwrap();
     let mut acts = Acts::on(&chain, 33);
-    for (depth, lost) in [(1, 2), (7, 0), (64, 4)] {
+    let depths: &[(u64, usize)] =
+        if is_long() { &[(1, 2), (7, 0), (31, 4), (64, 1)] } else { &[(1, 2), (7, 0), (64, 4)] };
+    for (depth, lost) in depths.iter().copied() {
         let (mut follower, store, _) = follow_in(dir.path(), &chain).await;
         let mut market = at_head(&mut follower, &chain).await;
         for block in 0..depth {

@@ -26,7 +26,7 @@ async fn after_every_reorganisation_the_market_equals_one_read_from_scratch() {
     for url in [chain.ws_url(), chain.http_url()] {
         let mut follower = follow(&url).await;
         let mut market = at_head(&mut follower, &chain).await;
-        // The source of heads makes no difference to how deep one reaches: the deepest is tried over one of them.
+        // Tries the deepest over one source of heads, unless there is time: what follows a head is the same for both.
         let deepest = if url == chain.http_url() || is_long() { u64::MAX } else { 63 };
         for (round, depth) in depths().iter().copied().filter(|depth| *depth <= deepest).enumerate() {
             for _ in 0..depth {

@@ -6,6 +6,7 @@ mod layer;
 mod named;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use braid_audit::{Probe, Verdict};
 use braid_devnet::{Devnet, Options, accounts, tokens};
@@ -18,6 +19,9 @@ use serde_json::{Value, json};
 use layer::{BALANCE_OF, GET_RESERVES, Layer, TRANSFER, TRANSFER_FROM};
 
 const KEY: &str = "test-key";
+
+/// How long a test waits for something before it gives up.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A chain with a service, whose audit takes a turn only when the test requests it.
 struct World {
@@ -113,9 +117,12 @@ impl World {
     /// Waits until the file of the quarantine holds these pools: it is written in the background.
     async fn keeps(&self, pools: &[Address]) {
         let kept = || braid_store::quarantine::load(self.dir.path()).unwrap();
-        while !kept().iter().map(|record| record.pool.contract).eq(pools.iter().copied()) {
-            tokio::task::yield_now().await;
-        }
+        let written = async {
+            while !kept().iter().map(|record| record.pool.contract).eq(pools.iter().copied()) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, written).await.expect("the file is written");
     }
 
     /// Lets the audit make one check.
