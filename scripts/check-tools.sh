@@ -13,7 +13,7 @@ for tool in "$@"; do
     case $tool in
         linux-x86_64)
             [ "$(uname -sm)" = "Linux x86_64" ] || {
-                echo "error: this machine is $(uname -sm): the local chain and the contracts' compiler come as packages for Linux on x86-64 alone." >&2
+                echo "error: this machine is $(uname -sm): the local chain and the contracts' compiler come as packages for Linux on x86-64 alone. Use such a machine, or a virtual one." >&2
                 missing=1
             }
             ;;

@@ -119,7 +119,7 @@ fn refused(host: &str, problem: &Value) -> Report {
         _ if fields.is_empty() => text(&problem["detail"]),
         _ => fields.join("; "),
     };
-    Failed::new(exit, format!("{host} refused ({}): {detail}", code)).into()
+    Failed::new(exit, format!("{host} refused ({code}): {detail}")).into()
 }
 
 #[cfg(test)]

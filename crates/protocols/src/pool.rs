@@ -10,8 +10,8 @@ use crate::{PoolState, Product};
 pub const MAX_COINS: usize = 8;
 
 /// Version of the meaning of state fields. Increment it when a field keeps its name and type but changes its meaning, or
-/// when older versions may have stored wrong states: state stored by them is then read from the chain again. Added, removed and retyped fields are detected
-/// without it.
+/// when older versions may have stored wrong states: state stored by them is then read from the chain again. Added,
+/// removed and retyped fields are detected without it.
 pub const STATE_MEANING: u32 = 6;
 
 /// One pool of a market.
