@@ -133,7 +133,11 @@ impl<'a, 'p> Layers<'a, 'p> {
             }
             of_places
         };
-        let rates = rates_by_pools(problem).into_iter().map(of_places).collect();
+        let mut rates: Vec<Vec<f64>> = rates_by_pools(problem).into_iter().map(of_places).collect();
+        // Adds the input, which may be an outer token, of which no rates are kept.
+        if let Some(rates) = rates.first_mut() {
+            rates[place[problem.source] as usize] = 1.0;
+        }
         Self { problem, caps, place, places, rates }
     }
 
@@ -338,8 +342,9 @@ impl<'a, 'p> Layers<'a, 'p> {
         let graph = problem.prepared.graph();
         let gas = problem.curve(pair).map_or(0.0, |curve| curve.gas_units) * problem.gas_price;
         let mut most = 0.0_f64;
-        for from in graph.ends(pair) {
-            let Some(arrow) = graph.arrows(from as usize).iter().find(|arrow| arrow.pair == pair) else { continue };
+        let [a, b] = graph.ends(pair);
+        for (from, to) in [(a, b), (b, a)] {
+            let Some(arrow) = graph.arrow_between(from, to, pair) else { continue };
             let nodes = (0..decisions.sets()).flat_map(|seen| (1..=problem.hops).map(move |left| (left, seen)));
             for (left, seen) in nodes {
                 let (node, bit) = (LayerNode { left, token: from, seen }, decisions.bit(from));

@@ -147,6 +147,15 @@ struct Split<'a, 'p> {
     refused: Vec<Vec<Flow>>,
     /// Upper limit of the value, net of gas, of a part on a path not among `paths`; infinite if a search is due.
     unknown_net: f64,
+    /// The potentials that prune the searches for parts; `None` if those of the whole amount do.
+    of_part: Option<OfPart>,
+}
+
+/// The potentials of a part on top of the pools in use.
+struct OfPart {
+    potentials: Potentials,
+    /// Value of the best path, net of gas, below which new ones prune more.
+    least_net: f64,
 }
 
 impl<'a, 'p> Split<'a, 'p> {
@@ -160,12 +169,14 @@ impl<'a, 'p> Split<'a, 'p> {
             paths: Vec::new(),
             refused: Vec::new(),
             unknown_net: f64::INFINITY,
+            of_part: None,
         }
     }
 
     /// Forgets what was known about parts of another size.
     fn resize_parts(&mut self) {
         self.unknown_net = f64::INFINITY;
+        self.of_part = None;
         self.paths.iter_mut().for_each(|path| path.is_stale = true);
     }
 
@@ -187,6 +198,7 @@ impl<'a, 'p> Split<'a, 'p> {
         if let Some(support) = joined {
             self.support = support;
             self.added += 1;
+            self.of_part = None;
             self.unknown_net = f64::INFINITY;
         } else {
             self.support.increase(&taken);
@@ -281,13 +293,25 @@ impl<'a, 'p> Split<'a, 'p> {
         }
         let floor = below(best, share);
         let limits = PathLimits { floor, keep, quotes: self.cut.search.quotes };
-        let paths = best_paths(self.problem, self.potentials, part, &self.support, limits);
+        self.tighten(part, best);
+        let potentials = self.of_part.as_ref().map_or(self.potentials, |of_part| &of_part.potentials);
+        let paths = best_paths(self.problem, potentials, part, &self.support, limits);
         let is_cut = paths.len() == keep;
         self.unknown_net = paths.last().filter(|_| is_cut).map_or(floor, |path| path.net);
         let is_best = |path: &Known| path.net.is_some_and(|net| net >= below(best, 0.0));
         self.paths.retain(|path| is_best(path) || self.support.uses(&path.flows));
         self.paths.iter_mut().for_each(|path| path.is_expanded = false);
         paths.into_iter().for_each(|path| self.add_unless_known(path.flows));
+    }
+
+    /// Computes the potentials of a part on top of the pools in use, if every part has a search. They bound later parts until
+    /// another pool joins, but more and more loosely.
+    fn tighten(&mut self, part: f64, best: Option<&Best>) {
+        let are_tight = |known: &OfPart| best.is_none_or(|best| best.net >= known.least_net);
+        if self.cut.search.is_for_each_part && !self.of_part.as_ref().is_some_and(are_tight) {
+            let potentials = self.potentials.of_part(self.problem, part, &self.support);
+            self.of_part = Some(OfPart { potentials, least_net: below(best, Tuning::LOOSER_PART) });
+        }
     }
 
     /// Returns the support with a path added over which a pool joins, if the limits of the cut allow it.

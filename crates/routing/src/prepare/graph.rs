@@ -110,6 +110,11 @@ impl Graph {
         Some(graph)
     }
 
+    /// Returns a pair's arrow from one token to another.
+    pub(crate) fn arrow_between(&self, from: u32, to: u32, pair: u32) -> Option<&Arrow> {
+        self.arrows.exact().get(self.place(from, to, pair)?)
+    }
+
     /// Returns the place of a pair's arrow from one token to another.
     fn place(&self, from: u32, to: u32, pair: u32) -> Option<usize> {
         let (from, inner) = (from as usize, self.inner[to as usize]);

@@ -12,6 +12,7 @@
 
 use crate::prepare::{Arrow, Arrows, RoughArrow};
 use crate::problem::Problem;
+use crate::problem::support::Support;
 use crate::tuning::Tuning;
 
 /// Caps and worths of all tokens (see the module's text). Zero for a token that cannot lie on a route, or cannot earn
@@ -39,8 +40,19 @@ impl Potentials {
             return Self::of_several(problem);
         }
         let cap = caps(problem, problem.source, problem.amount, Through::Active);
-        let (worth, layers) = worths(problem, &cap, gas_share, true);
+        let (worth, layers) = worths(problem, &cap, gas_share, &Support::default(), true);
         Self { cap, worth, towards: Vec::new(), layers, gas_share }
+    }
+
+    /// Computes the potentials of a part of a pair's amount that is sold on top of the pools in use, from those of the whole
+    /// amount. A pool in use pays no more than its marginal rate, and its gas is not due again. They stay bounds for later parts
+    /// until another pool is in use.
+    pub(crate) fn of_part(&self, problem: &Problem<'_>, part: f64, used: &Support) -> Self {
+        // Caps are proportional to the amount.
+        let share = part / problem.amount * Tuning::OUTWARD;
+        let cap: Vec<f64> = self.cap.iter().map(|cap| cap * share).collect();
+        let (worth, layers) = worths(problem, &cap, self.gas_share, used, true);
+        Self { cap, worth, towards: Vec::new(), layers, gas_share: self.gas_share }
     }
 
     /// Computes the potentials of several inputs or outputs.
@@ -103,7 +115,7 @@ impl Potentials {
             None => caps(problem, problem.source, effective, Through::All),
         };
         cap[problem.source] = problem.amount * Tuning::OUTWARD;
-        let (worth, layers) = worths(problem, &cap, 1.0, false);
+        let (worth, layers) = worths(problem, &cap, 1.0, &Support::default(), false);
         Self { cap, worth, towards: Vec::new(), layers, gas_share: 1.0 }
     }
 
@@ -122,7 +134,7 @@ impl Potentials {
             }
         }
         if tighter && problem.is_pair() {
-            (self.worth, self.layers) = worths(problem, &self.cap, self.gas_share, false);
+            (self.worth, self.layers) = worths(problem, &self.cap, self.gas_share, &Support::default(), false);
         }
         tighter
     }
@@ -264,8 +276,14 @@ fn costs(problem: &Problem<'_>, cap: &[f64], start: f64) -> Vec<f64> {
 }
 
 /// Computes the most that a unit of each token is worth at the output: overall, and by the number of remaining pools if
-/// that is kept.
-fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> (Vec<f64>, Vec<Vec<f64>>) {
+/// that is kept. On top of pools in use.
+fn worths(
+    problem: &Problem<'_>,
+    cap: &[f64],
+    gas_share: f64,
+    used: &Support,
+    is_kept: bool,
+) -> (Vec<f64>, Vec<Vec<f64>>) {
     let (source, target) = (problem.source, problem.target);
     let mut worth = vec![0.0; cap.len()];
     worth[target] = problem.price_out;
@@ -278,11 +296,17 @@ fn worths(problem: &Problem<'_>, cap: &[f64], gas_share: f64, is_kept: bool) -> 
         if here * arrow.back <= worth[from] || cap[from] <= 0.0 || from == target || !problem.is_open(arrow.pair) {
             return false;
         }
-        if here * arrow.back_after_gas((gas_price / here).sqrt()) <= worth[from] {
-            return false;
-        }
-        let Some(rate) = problem.average_rate_back(arrow, here, cap[from], gas_price) else { return false };
-        let rate = rate * Tuning::OUTWARD;
+        let rate = if let Some(flow) = used.flow(arrow.pair) {
+            problem
+                .direction(flow.pair, flow.side)
+                .filter(|_| flow.side != arrow.side)
+                .map(|(_, direction)| here * direction.marginal(flow.amount_in))
+        } else if here * arrow.back_after_gas((gas_price / here).sqrt()) <= worth[from] {
+            None
+        } else {
+            problem.average_rate_back(arrow, here, cap[from], gas_price)
+        };
+        let Some(rate) = rate.map(|rate| rate * Tuning::OUTWARD) else { return false };
         let better = rate > worth[from];
         if better {
             worth[from] = rate;

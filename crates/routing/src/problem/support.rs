@@ -21,10 +21,16 @@ impl Support {
         &self.tokens
     }
 
+    /// Returns the flow of a pool in use.
+    #[inline]
+    pub(crate) fn flow(&self, pair: u32) -> Option<&Flow> {
+        self.flows.iter().find(|flow| flow.pair == pair)
+    }
+
     /// Returns the amount that a pool already takes.
     #[inline]
     pub(crate) fn amount_in(&self, pair: u32) -> Option<f64> {
-        self.flows.iter().find(|flow| flow.pair == pair).map(|flow| flow.amount_in)
+        self.flow(pair).map(|flow| flow.amount_in)
     }
 
     /// Returns whether the pool is used in the other direction.

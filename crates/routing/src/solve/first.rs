@@ -169,11 +169,12 @@ impl Solver<'_> {
     pub(super) fn offer_refined(&self, best: &mut Option<Candidate>) {
         let settled = self.settled_guesses(&self.problem, &self.potentials);
         let start = settled.unwrap_or_else(|| self.potentials.start_prices(&self.problem));
+        let potentials = self.searched_caps();
         for _ in 0..Tuning::REFINEMENTS {
             let Some(net) = net_of(best.as_ref()) else { return };
             let incumbent = self.flows_of(best.as_ref());
             let tokens = incumbent.iter().flat_map(|flow| [flow.from, flow.to]);
-            let flows = self.search(&self.problem, &self.potentials, &[], &start, net).among(tokens, &incumbent);
+            let flows = self.search(&self.problem, &potentials, &[], &start, net).among(tokens, &incumbent);
             self.offer(best, flows.first().map_or(&[], Vec::as_slice));
             if best.as_ref().is_none_or(|found| found.net <= net) {
                 return;

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use braid_primitives::U256;
 
 use self::layered::{LayeredTask, Narrowed};
+use self::split::Searched;
 use crate::candidates::walk;
 use crate::exact::candidate::Candidate;
 use crate::exact::valuation;
@@ -145,8 +146,8 @@ struct Solver<'a> {
     chain_bound: Cell<f64>,
     /// The least dual of a pair over all open pools: it limits what one path may pay for a share.
     tightest: RefCell<Option<Tightest>>,
-    /// The tokens that the first split of a pair ended with, and their prices; empty if it ended before its search.
-    searched: RefCell<Vec<(u32, f64)>>,
+    /// The tokens that the first split of a pair ended with; empty if it ended before its search.
+    searched: RefCell<Vec<Searched>>,
 }
 
 /// Returns the route that is worth more; of equals the first.

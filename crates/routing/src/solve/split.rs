@@ -16,6 +16,15 @@ use crate::relax::{FlowSearch, Newton};
 use crate::round::{Found, Relaxed};
 use crate::tuning::Tuning;
 
+/// A token that a search ended with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Searched {
+    pub(super) token: u32,
+    pub(super) price: f64,
+    /// The most of it that a route can hold.
+    pub(super) cap: f64,
+}
+
 /// The result of a split: a bound, and the potentials that go with it.
 pub(super) struct Split<'p> {
     pub(super) bound: f64,
@@ -37,11 +46,15 @@ pub(super) struct Rest<'p> {
 }
 
 impl Split<'_> {
-    /// Returns the tokens that the search ended with, with their prices where the dual was least.
-    pub(super) fn searched(&self) -> Vec<(u32, f64)> {
+    /// Returns the tokens that the search ended with, with their prices where the dual was least, and the most that a route can
+    /// hold of them.
+    pub(super) fn searched(&self) -> Vec<Searched> {
         let Some(Rest { tokens, tightest: (dual, dual_prices), .. }) = &self.rest else { return Vec::new() };
+        let (price, cap) = (&dual_prices.price, &self.potentials.cap);
         let priced = tokens.iter().filter(|_| dual.is_finite());
-        priced.map(|token| (*token, dual_prices.price[*token as usize])).collect()
+        let searched =
+            |token: &u32| Searched { token: *token, price: price[*token as usize], cap: cap[*token as usize] };
+        priced.map(searched).collect()
     }
 
     /// Returns the least dual over a pair's pools, if there is one.
@@ -192,7 +205,8 @@ impl<'a> Solver<'a> {
     pub(super) fn offer_among(&self, problem: &Problem<'_>, bound: f64, best: &mut Option<Candidate>) -> bool {
         let Some((tokens, start)) = self.searched_prices() else { return false };
         let incumbent = self.flows_of(best.as_ref());
-        let mut search = self.search(problem, &self.potentials, &[], &start, bound);
+        let potentials = self.searched_caps();
+        let mut search = self.search(problem, &potentials, &[], &start, bound);
         for flows in search.among(tokens.into_iter(), &incumbent) {
             self.offer(best, &flows);
         }
@@ -204,9 +218,19 @@ impl<'a> Solver<'a> {
     pub(super) fn searched_prices(&self) -> Option<(Vec<u32>, Vec<f64>)> {
         let searched = self.searched.borrow();
         let mut prices = vec![0.0; self.potentials.worth.len()];
-        searched.iter().for_each(|(token, price)| prices[*token as usize] = *price);
-        let tokens: Vec<u32> = searched.iter().map(|(token, _)| *token).collect();
+        searched.iter().for_each(|Searched { token, price, .. }| prices[*token as usize] = *price);
+        let tokens: Vec<u32> = searched.iter().map(|searched| searched.token).collect();
         Some((tokens, prices)).filter(|(tokens, _)| !tokens.is_empty())
+    }
+
+    /// Returns the most of each token that a route can hold, for a search among tokens of the first split: it may have ended with
+    /// tokens of which nothing can be held over the active ones.
+    pub(super) fn searched_caps(&self) -> Potentials {
+        let mut caps = self.potentials.cap.clone();
+        for Searched { token, cap, .. } in self.searched.borrow().iter() {
+            caps[*token as usize] = caps[*token as usize].max(*cap);
+        }
+        Potentials::of_parts(caps, Vec::new())
     }
 
     /// Evaluates the dual at start prices; of a pair also at prices without arbitrage, if the first is far from `net`.

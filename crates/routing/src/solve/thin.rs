@@ -47,8 +47,13 @@ impl Solver<'_> {
     pub(super) fn offer_chunks(&self, bound: f64, best: &mut Option<Candidate>) {
         let before = net_of(best.as_ref());
         let Some(whole) = self.for_chunks() else { return };
+        let mut gas_price = f64::NAN;
         for share in Tuning::CHUNKED_GAS_SHARES {
             let problem = whole.at_dearer_gas(bound, share);
+            // Gas is no dearer yet.
+            if std::mem::replace(&mut gas_price, problem.gas_price) == problem.gas_price {
+                continue;
+            }
             let potentials = Potentials::new(&problem, 1.0);
             if potentials.worth[problem.source] <= 0.0 {
                 break;
