@@ -141,7 +141,7 @@ pub enum ReadyStatus {
     Syncing,
     /// The market is too old to quote on.
     Stale,
-    /// Quotes are answered, on a market that is older than it should be.
+    /// Something is wrong that `checks` names: quotes are answered with 200, and refused with 503.
     Degraded,
     /// The service was told to stop: what comes now is still answered, send no more.
     Stopping,
@@ -175,7 +175,7 @@ pub struct Checks {
     /// The simulator.
     pub simulator: &'static str,
     /// Quotes, the market and keys on disk. `slow` or `failing`: quotes are answered and kept in memory, and are lost if the service
-    /// stops; `keys`: the key file is damaged, and its keys open nothing.
+    /// stops; `full`: too many wait in memory, and quotes are refused; `keys`: the key file is damaged, and its keys open nothing.
     pub store: &'static str,
     /// The Redis server that services share quotes and limits through: `ok`, `failing`, or `none` where there is one service alone.
     pub replicas: &'static str,
@@ -212,7 +212,9 @@ pub async fn ready(
     State(access): State<Arc<Access>>,
     State(stopping): State<Stopping>,
 ) -> Response {
-    let store = match stored.store.state() {
+    let disk = stored.store.state();
+    let store = match disk {
+        DiskState::Full => "full",
         DiskState::Failing => "failing",
         _ if markets.feed.status().store_failing => "failing",
         DiskState::Slow => "slow",
@@ -230,7 +232,8 @@ pub async fn ready(
         ready.status = ReadyStatus::Stopping;
     }
     let status = match ready.status {
-        ReadyStatus::Ready | ReadyStatus::Degraded => StatusCode::OK,
+        ReadyStatus::Ready | ReadyStatus::Degraded if disk != DiskState::Full => StatusCode::OK,
+        ReadyStatus::Ready | ReadyStatus::Degraded => StatusCode::SERVICE_UNAVAILABLE,
         ReadyStatus::Syncing | ReadyStatus::Stale | ReadyStatus::Stopping => StatusCode::SERVICE_UNAVAILABLE,
     };
     let mut response = (status, Json(ready)).into_response();

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use braid_primitives::WETH;
 use braid_server::Config;
+use braid_store::QuoteRecord;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::mount::Mount;
 use crate::support::{DAI, NOW_MS, Service, USDC, WBTC, market, problem, request, swap};
@@ -59,6 +61,29 @@ async fn a_full_disk_is_said_in_every_answer_and_heals_by_itself() {
     for quote in &quotes {
         service.build(&json!({"quote_id": quote["quote_id"]})).await;
     }
+}
+
+/// `/ready` was 200 while every quote was refused, so that a load balancer kept sending requests.
+#[tokio::test]
+async fn readiness_is_503_while_quotes_are_refused_because_none_can_be_kept() {
+    let service = Service::start().await;
+    let (store, dir) = (&service.app.stored.store, service.data_dir().join("quotes"));
+    std::fs::remove_dir_all(&dir).unwrap();
+    let waits = QuoteRecord { keep_until_ms: u64::MAX, body: vec![0; 64 << 20].into() };
+    store.put(Uuid::now_v7(), waits).unwrap();
+    store.flush().unwrap_err();
+    assert_eq!(readiness(&service).await, says("degraded", "failing"));
+    assert_eq!(service.get("/ready").send().await.unwrap().status(), 200, "no quote was refused yet");
+
+    let (status, answer) = service.refused_quote(&request()).await;
+    assert_eq!((status, answer["code"].as_str()), (503, Some("OVERLOADED")));
+    assert_eq!(readiness(&service).await, says("degraded", "full"));
+    assert_eq!(service.get("/ready").send().await.unwrap().status(), 503);
+
+    std::fs::create_dir(&dir).unwrap();
+    store.flush().unwrap();
+    assert_eq!(readiness(&service).await, says("ready", "ok"));
+    service.quote(&request()).await;
 }
 
 #[tokio::test]

@@ -36,6 +36,8 @@ pub(super) struct Shared {
 pub(super) struct Waiting {
     pub(super) quotes: HashMap<Uuid, QuoteRecord>,
     pub(super) bytes: usize,
+    /// True from a refused quote until bytes no longer wait.
+    pub(super) refuses: bool,
 }
 
 impl Waiting {
@@ -47,6 +49,7 @@ impl Waiting {
     }
 
     fn subtract_bytes(&mut self, record: &QuoteRecord) {
+        self.refuses = false;
         self.bytes = self.bytes.saturating_sub(record.body.len() + RECORD_BYTES);
     }
 
@@ -72,6 +75,7 @@ impl Shared {
     pub(super) fn wait_for_disk(&self, id: Uuid, record: QuoteRecord) -> Result<(), StoreError> {
         let mut waiting = self.waiting.lock();
         if waiting.bytes.saturating_add(record.body.len()) > self.waiting_limit_bytes {
+            waiting.refuses = true;
             let (waiting_bytes, limit_bytes) = (waiting.bytes, self.waiting_limit_bytes);
             return Err(StoreError::Backlog { waiting_bytes, limit_bytes });
         }

@@ -36,6 +36,8 @@ pub enum DiskState {
     Slow,
     /// It refuses; quotes wait in memory and are written once it accepts them again.
     Failing,
+    /// It is slow or refuses, and as many bytes wait in memory as may: quotes are refused.
+    Full,
 }
 
 /// Quotes by id.
@@ -127,7 +129,9 @@ impl QuoteStore {
 
     /// Returns the state of the disk.
     pub fn state(&self) -> DiskState {
-        if self.shared.failing.load(Ordering::Relaxed) {
+        if self.shared.waiting.lock().refuses {
+            DiskState::Full
+        } else if self.shared.failing.load(Ordering::Relaxed) {
             DiskState::Failing
         } else if self.shared.stalled_at.load(Ordering::Relaxed) == *self.shared.batches.borrow() {
             DiskState::Slow
