@@ -85,13 +85,15 @@ struct Started {
 async fn start(args: &Args, connections: ConnectionLimits) -> Result<Started> {
     let pools = args.rules.follower()?;
     let replicas = match &args.source.redis {
-        Some(url) => Some(Replicas::connect(url).await?),
+        Some(url) => Some(Replicas::open(url).await?),
         None => None,
     };
     let sharing = replicas.clone().map(SharedKeys::of);
     if let Some(keys) = &sharing {
         braid_store::prepare_dir(&args.source.data.data_dir).map_err(cannot_store)?;
-        keys.refresh(&args.source.data.data_dir).await.map_err(cannot_store)?;
+        if replicas.as_ref().is_some_and(Replicas::is_healthy) {
+            keys.refresh(&args.source.data.data_dir).await.map_err(cannot_store)?;
+        }
     }
     let (keys, quotes) = stores(args)?;
     if let Some(warning) = args.warning(&keys)? {

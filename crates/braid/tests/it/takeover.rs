@@ -24,7 +24,10 @@ struct Redis {
 
 impl Redis {
     fn start() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::start_in(tempfile::tempdir().unwrap())
+    }
+
+    fn start_in(dir: TempDir) -> Self {
         let socket = dir.path().join("redis.sock");
         let program = std::env::var_os("BRAID_TEST_REDIS_SERVER").unwrap_or_else(|| "redis-server".into());
         let process = Command::new(&program)
@@ -40,7 +43,11 @@ impl Redis {
     }
 
     fn url(&self) -> String {
-        format!("redis+unix://{}", self.dir.path().join("redis.sock").display())
+        Self::url_in(&self.dir)
+    }
+
+    fn url_in(dir: &TempDir) -> String {
+        format!("redis+unix://{}", dir.path().join("redis.sock").display())
     }
 }
 
@@ -151,6 +158,23 @@ async fn a_publisher_that_is_killed_is_replaced_and_quotes_go_on() {
     }
     for _ in 0..2 {
         next_block(&chain, &[&second, &follower]).await;
+    }
+}
+
+/// With `--redis`, no service started while the server was down.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_starts_without_its_redis_server_and_uses_it_once_it_answers() {
+    let chain = Devnet::start(Options::default()).await.unwrap();
+    let [data, dir] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    let source = ["--rpc-url", &chain.http_url(), "--redis", &Redis::url_in(&dir)];
+    let service = Service::start_with(&source, data.path()).await;
+    let ready = async || service.get("/ready").send().await.unwrap().json::<Value>().await.unwrap();
+    let before = ready().await;
+    assert_eq!((&before["status"], &before["checks"]["replicas"]), (&json!("degraded"), &json!("failing")));
+    let _redis = Redis::start_in(dir);
+    let begun = Instant::now();
+    while ready().await["checks"]["replicas"] != "ok" {
+        assert!(begun.elapsed() < PATIENCE, "it is not used after {PATIENCE:?}");
     }
 }
 

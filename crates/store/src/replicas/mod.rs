@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use redis::aio::{ConnectionManager as Connection, ConnectionManagerConfig};
-use redis::{Client, RedisError, RedisResult};
+use redis::{Client, ErrorKind, RedisError, RedisResult};
 
 pub use calls::{CallLimits, CallsLeft};
 pub use keys::SharedKeys;
@@ -29,6 +29,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Longest wait for the first connection.
 const CONNECT: Duration = Duration::from_secs(2);
+
+/// Reason of a failure without an answer.
+const NO_ANSWER: &str = "it does not answer in time";
 
 /// A connection to the server, which clones share.
 #[derive(Clone)]
@@ -68,7 +71,23 @@ impl From<RedisError> for NoRedis {
 }
 
 impl Replicas {
-    /// Connects to a server: `redis://[:password@]host[:port][/db]`, `rediss://` for TLS, `redis+unix://path`.
+    /// Connects to a server: `redis://[:password@]host[:port][/db]`, `rediss://` for TLS, `redis+unix://path`. One that does
+    /// not answer is logged, counts as failing, and is asked again later.
+    ///
+    /// # Errors
+    /// [`NoRedis`] when the URL is invalid, or the server refuses, for instance the password.
+    pub async fn open(url: &str) -> Result<Self, NoRedis> {
+        let replicas = Self::lazy(url, PATIENCE)?;
+        match tokio::time::timeout(CONNECT, replicas.ping()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) if is_refusal(&error) => return Err(error.into()),
+            Ok(Err(error)) => replicas.note_failure(&NoRedis::from(error).0),
+            Err(_) => replicas.note_failure(NO_ANSWER),
+        }
+        Ok(replicas)
+    }
+
+    /// Connects to a server that must answer.
     ///
     /// # Errors
     /// [`NoRedis`] when the URL is invalid, or the server does not answer.
@@ -81,19 +100,26 @@ impl Replicas {
     /// # Errors
     /// As [`Self::connect`].
     pub async fn connect_with(url: &str, patience: Duration) -> Result<Self, NoRedis> {
+        let replicas = Self::lazy(url, patience)?;
+        let answered = tokio::time::timeout(CONNECT.max(patience), replicas.ping()).await;
+        answered.map_err(|_| NoRedis(NO_ANSWER.into()))??;
+        Ok(replicas)
+    }
+
+    /// Names a server; the connection is made on first use.
+    fn lazy(url: &str, patience: Duration) -> Result<Self, NoRedis> {
         let client = Client::open(url)?;
         let config = ConnectionManagerConfig::new()
             // Each request has its own timeout.
             .set_response_timeout(None)
             .set_connection_timeout(Some(patience))
             .set_number_of_retries(1);
-        let connecting = Connection::new_with_config(client, config);
-        let connection = tokio::time::timeout(CONNECT.max(patience), connecting).await;
-        let connection = connection.map_err(|_| NoRedis("it does not answer".into()))??;
-        let replicas = Self { connection, patience, started: Instant::now(), paused_until_ms: Default::default() };
-        let mut connection = replicas.connection.clone();
-        redis::cmd("PING").query_async::<()>(&mut connection).await?;
-        Ok(replicas)
+        let connection = Connection::new_lazy_with_config(client, config)?;
+        Ok(Self { connection, patience, started: Instant::now(), paused_until_ms: Default::default() })
+    }
+
+    async fn ping(&self) -> RedisResult<()> {
+        redis::cmd("PING").query_async(&mut self.connection.clone()).await
     }
 
     /// Returns whether the server answered when it was last asked.
@@ -124,8 +150,14 @@ impl Replicas {
                 return Some(answer);
             }
             Ok(Err(error)) => NoRedis::from(error).0,
-            Err(_) => "it does not answer in time".into(),
+            Err(_) => NO_ANSWER.into(),
         };
+        self.note_failure(&error);
+        None
+    }
+
+    /// Pauses requests, and logs the first failure.
+    fn note_failure(&self, error: &str) {
         let until_ms = self.now_ms().saturating_add(u64::try_from(PAUSE.as_millis()).unwrap_or(0));
         if self.paused_until_ms.swap(until_ms, Ordering::Relaxed) == 0 {
             tracing::warn!(
@@ -133,13 +165,17 @@ impl Replicas {
                 "the Redis server does not answer: quotes, limits and keys are not shared until it does"
             );
         }
-        None
     }
 
     /// Returns the milliseconds since the start, at least 1.
     fn now_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
+}
+
+/// Returns whether a server refuses for good, unlike one that is not there or still loads its data.
+fn is_refusal(error: &RedisError) -> bool {
+    !matches!(error.kind(), ErrorKind::Io | ErrorKind::Server(_))
 }
 
 #[cfg(test)]
