@@ -276,6 +276,25 @@ async fn a_slow_server_is_waited_for_within_a_bound_and_quotes_stay_shared_withi
     assert_eq!(check_of_replicas(&other).await, "ok");
 }
 
+/// With answers of 0.1 to 5 s, `/ready` said `ok` each second, when the shared keys were read, and `failing` between.
+#[tokio::test]
+async fn a_server_that_is_too_slow_for_requests_is_failing_though_others_wait_longer() {
+    let redis = Redis::start();
+    let (url, set) = network(redis.dir.path().join("redis.sock")).await;
+    let replicas = Replicas::connect(&url).await.unwrap();
+    let (keys, dir) = (SharedKeys::of(replicas.clone()), tempfile::tempdir().unwrap());
+    set.send_replace(Network::Slow(Duration::from_millis(300)));
+    for nonce in 0..2 {
+        assert_eq!(replicas.claim_nonce(Address::ZERO, U256::from(nonce), 60).await, None);
+        while !keys.refresh(dir.path()).await.unwrap() {}
+        assert!(!replicas.is_healthy(), "the keys came, too late for a request");
+    }
+    set.send_replace(Network::Open);
+    while !replicas.is_healthy() {
+        keys.refresh(dir.path()).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_full_server_refuses_and_the_service_says_so() {
     let redis = Redis::start();

@@ -3,7 +3,7 @@
 //!
 //! No service depends on the server: each has its own disk, limits and copy of the keys, and goes on with them while
 //! the server fails. A server that does not answer within [`PATIENCE`] is not asked again for [`PAUSE`], so that
-//! requests are not slowed down.
+//! requests are not slowed down. It counts as failing until an answer comes within [`PATIENCE`], whoever waits longer.
 
 mod calls;
 mod keys;
@@ -122,7 +122,7 @@ impl Replicas {
         redis::cmd("PING").query_async(&mut self.connection.clone()).await
     }
 
-    /// Returns whether the server answered when it was last asked.
+    /// Returns whether the server answered when it was last asked, in time for a request.
     pub fn is_healthy(&self) -> bool {
         self.paused_until_ms.load(Ordering::Relaxed) == 0
     }
@@ -142,7 +142,12 @@ impl Replicas {
         question: impl AsyncFnOnce(Connection) -> RedisResult<T>,
     ) -> Option<T> {
         // Bounded here too, since a connection that is being made again waits longer.
+        let asked = Instant::now();
         let error = match tokio::time::timeout(patience, question(self.connection.clone())).await {
+            Ok(Ok(answer)) if asked.elapsed() > self.patience => {
+                self.note_failure(NO_ANSWER);
+                return Some(answer);
+            }
             Ok(Ok(answer)) => {
                 if self.paused_until_ms.swap(0, Ordering::Relaxed) > 0 {
                     tracing::info!("the Redis server answers again");
