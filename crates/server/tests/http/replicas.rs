@@ -340,6 +340,34 @@ async fn keys_are_shared_and_outlive_the_server() {
     assert!(opens(&one, old.reveal()), "a copy brings back what the server lost");
 }
 
+/// While the disk hung, or another process changed the keys, the refresh of their copy kept a thread of the service waiting.
+#[tokio::test]
+async fn a_copy_of_the_keys_that_cannot_be_read_yet_blocks_no_thread_of_the_service() {
+    let redis = Redis::start();
+    let (shared, dir) = (SharedKeys::of(redis.connect().await), tempfile::tempdir().unwrap());
+    // reads of a pipe wait until it is opened for writing, which fails while nobody reads
+    let pipe = dir.path().join("keys.json");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (opened, is_opened) = std::sync::mpsc::channel();
+    let open = async {
+        while tokio::net::unix::pipe::OpenOptions::new().open_sender(&pipe).is_err() {
+            tokio::task::yield_now().await;
+        }
+        opened.send(()).unwrap();
+        std::future::pending::<()>().await
+    };
+    let late = pipe.clone();
+    let watchdog = std::thread::spawn(move || {
+        let in_time = is_opened.recv_timeout(PATIENCE / 10).is_ok();
+        in_time || std::fs::File::options().write(true).open(late).is_err()
+    });
+    let refreshed = tokio::select! {
+        refreshed = shared.refresh(dir.path()) => refreshed,
+        () = open => unreachable!(),
+    };
+    assert!(refreshed.unwrap() && watchdog.join().unwrap());
+}
+
 /// A service that was away while a key was revoked comes back first after the server lost its memory.
 #[tokio::test]
 async fn a_key_that_was_revoked_stays_so_whoever_tells_the_server_first() {

@@ -47,15 +47,10 @@ impl SharedKeys {
     /// When the copy cannot be read or written, or what is shared is no key file.
     pub async fn refresh(&self, dir: &Path) -> Result<bool, StoreError> {
         let Some(shared) = self.text().await else { return Ok(false) };
-        let path = dir.join(KEY_FILE);
-        let own = keys::text_of(&path)?;
-        if shared == own {
-            return Ok(true);
-        }
-        let all = keys::merged(&path, [&shared, &own])?;
-        if all != own {
-            keys::merge_into(&path, &all)?;
-        }
+        let (path, text) = (dir.join(KEY_FILE), shared.clone());
+        // the disk and other processes may take long
+        let merged = tokio::task::spawn_blocking(move || merge(&path, &text)).await;
+        let all = merged.unwrap_or(Err(StoreError::WriterStopped))?;
         // If another service changed the value meanwhile, the next refresh merges again.
         Ok(all == shared || self.replace(&shared, &all).await.is_some())
     }
@@ -101,4 +96,17 @@ impl SharedKeys {
         let replace = async |mut connection: Connection| call.invoke_async::<u8>(&mut connection).await;
         self.replicas.ask_within(PATIENCE, replace).await.map(|replaced| replaced == 1)
     }
+}
+
+/// Merges the shared keys into the copy, and returns the result.
+fn merge(path: &Path, shared: &str) -> Result<String, StoreError> {
+    let own = keys::text_of(path)?;
+    if shared == own {
+        return Ok(own);
+    }
+    let all = keys::merged(path, [shared, &own])?;
+    if all != own {
+        keys::merge_into(path, &all)?;
+    }
+    Ok(all)
 }
