@@ -140,10 +140,12 @@ impl StoredQuotes {
             Some(record) => Some(record),
             None => {
                 let store = Arc::clone(&self.store);
-                let own = tokio::task::spawn_blocking(move || store.get(id)).await.map_err(Problem::internal)??;
-                match (own, &self.replicas) {
-                    (None, Some(replicas)) => replicas.shared_quote(id).await?,
-                    (own, _) => own,
+                let own = tokio::task::spawn_blocking(move || store.get(id)).await.map_err(Problem::internal)?;
+                match (own.map_err(Problem::from), &self.replicas) {
+                    (Ok(None), Some(replicas)) => replicas.shared_quote(id).await?,
+                    // the disk failed, and may have it
+                    (Err(problem), Some(replicas)) => Some(replicas.shared_quote(id).await?.ok_or(problem)?),
+                    (own, _) => own?,
                 }
             }
         };

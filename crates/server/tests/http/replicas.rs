@@ -153,6 +153,24 @@ async fn a_quote_of_one_service_is_built_and_shown_by_the_other_the_instant_it_i
     assert_eq!(check_of_replicas(&other).await, "ok");
 }
 
+/// It was answered with 500, and the server was not asked.
+#[tokio::test]
+async fn a_quote_that_is_damaged_on_the_services_disk_is_taken_from_the_server() {
+    let redis = Redis::start();
+    let [one, _] = two(&redis, &Config::default()).await;
+    let quote = one.quote(&request()).await;
+    // from here on the quote is in no cache
+    let one = Service::sharing(Config::default(), one.stop().await, NOW_MS, Some(redis.connect().await)).await;
+    one.publish(market(1_000));
+    for file in std::fs::read_dir(one.data_dir().join("quotes")).unwrap().map(|entry| entry.unwrap().path()) {
+        let file = std::fs::File::options().write(true).open(file).unwrap();
+        file.set_len(file.metadata().unwrap().len() / 2).unwrap();
+    }
+    assert_eq!(build(&one, &quote).await, 200);
+    redis.command(&["flushall"]);
+    assert_eq!(build(&one, &quote).await, 404, "nobody has it");
+}
+
 #[tokio::test]
 async fn calls_are_counted_over_all_services() {
     let redis = Redis::start();

@@ -107,16 +107,21 @@ impl Segment {
         Ok(at.saturating_add(bytes.len() as u64))
     }
 
-    /// Returns the quote of an id, if this file has it.
+    /// Returns the quote of an id, if this file has it. A damaged one is logged, and forgotten as at a restart.
     pub(super) fn find(&self, id: Uuid) -> io::Result<Option<QuoteRecord>> {
         let place = self.places.read().get(&id).copied();
         let Some(place) = place else { return Ok(None) };
         let mut bytes = vec![0; place.len];
-        self.file.read_exact_at(&mut bytes, place.at)?;
-        match decode(self.marker, &bytes) {
-            Some(found) if found.id == id => Ok(Some(found.record())),
-            _ => Err(io::Error::new(io::ErrorKind::InvalidData, "a quote on disk is damaged")),
+        match self.file.read_exact_at(&mut bytes, place.at) {
+            // the file was cut
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+            read => read?,
         }
+        let found = decode(self.marker, &bytes).filter(|found| found.id == id).map(|found| found.record());
+        if found.is_none() && self.places.write().remove(&id).is_some() {
+            tracing::warn!(%id, file = %self.path.display(), "a quote on disk is damaged: it is not found there");
+        }
+        Ok(found)
     }
 }
 
