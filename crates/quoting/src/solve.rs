@@ -76,7 +76,7 @@ pub(crate) fn solve(input: SolveInput, exclusions: ServiceExclusions, limits: So
         Some(amount) => purchase::buy(search, amount),
         None => sale::sell(search),
     };
-    let found = found.map_err(|error| refused(error, &input))?;
+    let found = found.map_err(|error| refused(error, &input, limits))?;
     let mut draft = finish(input, exclusions, unknown, found, limits)?;
     if draft.input.request.explain {
         draft.explanation = Some(explain::explain(&draft));
@@ -100,7 +100,7 @@ pub(crate) fn along(
         Some(amount) => purchase::along(search, amount, buys, (needed_in, &route)),
         None => sale::along(search, route),
     };
-    let found = found.map_err(|error| refused(error, &input))?;
+    let found = found.map_err(|error| refused(error, &input, limits))?;
     finish(input, exclusions, unknown, found, limits)
 }
 
@@ -129,12 +129,12 @@ fn search_input<'a>(
 
 /// Returns the problem of a request that has no quote: misspelt names in `include_protocols` if they left no route,
 /// otherwise [`no_route`].
-fn refused(error: NoQuote, input: &SolveInput) -> Problem {
+fn refused(error: NoQuote, input: &SolveInput, limits: SolveLimits) -> Problem {
     match error {
         NoQuote::Solve(SolveError::NoRoute(_) | SolveError::InsufficientLiquidity) => resolve::misspelt(&input.request),
         _ => None,
     }
-    .unwrap_or_else(|| no_route(error, &input.request, &input.tokens))
+    .unwrap_or_else(|| no_route(error, &input.request, &input.tokens, limits))
 }
 
 /// Completes the quote of a found route: gas, fees, expiry and the terms of the Permit2 message.
@@ -171,11 +171,12 @@ fn finish(
 
 /// Returns what to do if the market does not take an amount, with the limits of the request that may be the obstacle. Several
 /// inputs or outputs may need more pools on a path than each pair does, because their paths meet.
-fn limited(request: &QuoteRequest, less: &str) -> String {
+fn limited(request: &QuoteRequest, less: &str, limits: SolveLimits) -> String {
     let QuoteRequest { max_hops, max_steps, .. } = request;
     let is_basket = request.inputs.len() > 1 || request.outputs.len() > 1;
     let (mut within, mut ways) = (Vec::new(), vec![less.to_owned()]);
-    if let Some(most) = max_steps {
+    // more than the service's limit counts as the limit
+    if let Some(most) = max_steps.filter(|most| *most < limits.max_steps) {
         within.push(format!("max_steps ({most})"));
         ways.push("allow more steps".into());
     }
@@ -192,7 +193,7 @@ fn limited(request: &QuoteRequest, less: &str) -> String {
 }
 
 /// Returns the problem that an error of the search is to a client.
-fn no_route(error: NoQuote, request: &QuoteRequest, tokens: &Tokens) -> Problem {
+fn no_route(error: NoQuote, request: &QuoteRequest, tokens: &Tokens, limits: SolveLimits) -> Problem {
     let error = match error {
         NoQuote::Solve(error) => error,
         NoQuote::Encode(error) => return Problem::internal(error),
@@ -222,7 +223,7 @@ fn no_route(error: NoQuote, request: &QuoteRequest, tokens: &Tokens) -> Problem 
                 Some(_) => ("the market cannot pay the whole amount of the output", "ask for less"),
                 None => ("the market cannot take the whole amount", "sell less"),
             };
-            Problem::new(Code::InsufficientLiquidity, format!("{cannot}{}", limited(request, less)))
+            Problem::new(Code::InsufficientLiquidity, format!("{cannot}{}", limited(request, less, limits)))
         }
         SolveError::AmountTooSmall => {
             Problem::new(Code::AmountTooSmall, "an output would round to zero: use a larger amount")

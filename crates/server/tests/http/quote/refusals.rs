@@ -90,6 +90,21 @@ async fn where_max_steps_is_the_obstacle_the_refusal_names_it() {
     assert!(answer["errors"][0]["detail"].as_str().unwrap().contains("at least 3 steps"), "{answer:#}");
 }
 
+/// 41 to 64 steps count as 40: "within max_steps (50): allow more steps" was wrong, and more would not have helped.
+#[tokio::test]
+async fn a_refusal_names_no_max_steps_that_the_service_does_not_go_up_to() {
+    let service = Service::start().await;
+    let mut body = swap(&USDC.to_string(), &format!("1{}", "0".repeat(36)), &WETH.to_string());
+    for (max_steps, is_named) in [(39, true), (40, false), (41, false), (64, false)] {
+        body["max_steps"] = json!(max_steps);
+        let (status, answer) = service.refused_quote(&body).await;
+        assert_eq!((status, answer["code"].as_str()), (422, Some("INSUFFICIENT_LIQUIDITY")));
+        let detail = answer["detail"].as_str().unwrap();
+        assert_eq!(detail.contains("max_steps"), is_named, "{detail}");
+        assert_eq!(detail.contains("allow more steps"), is_named, "{detail}");
+    }
+}
+
 /// Paths of a basket meet and may need more pools than each alone: "sell less" once was all that the service said.
 #[tokio::test]
 async fn a_refused_basket_names_the_limit_of_hops() {
