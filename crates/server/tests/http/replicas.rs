@@ -440,8 +440,8 @@ async fn a_server_that_is_not_there_is_told_without_its_password() {
     let _ = KEY;
 }
 
-/// Debian's nginx before two services. A connection that dies is no answer: the other service is asked, since a quote
-/// may be asked for again.
+/// Debian's nginx before services, as `packaging/nginx.conf` sets it. A connection that dies is no answer: the other service
+/// is asked, since a quote may be asked for again.
 struct Balancer {
     process: Child,
     base: String,
@@ -455,15 +455,16 @@ impl Balancer {
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let server = |served: &Served| format!("server {};", served.base.strip_prefix("http://").unwrap());
         let servers: String = services.iter().map(server).collect();
+        let packaged = include_str!("../../../../packaging/nginx.conf").lines();
+        let packaged: Vec<&str> = packaged.filter(|line| !line.ends_with(":8080;")).collect();
+        let packaged = packaged.join("\n").replace("upstream braid {", &format!("upstream braid {{ {servers}"));
+        let packaged = packaged.replace("listen 80;", &format!("listen {address};"));
         let path = dir.path().display();
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|name| format!("{name}_temp_path {path}/{name};"))
             .concat();
-        let config = format!(
-            "daemon off; pid {path}/pid; events {{}} http {{ access_log off; {temporary} upstream braid {{ {servers} keepalive 16; }} \
-             server {{ listen {address}; location / {{ proxy_pass http://braid; proxy_http_version 1.1; \
-             proxy_set_header Connection \"\"; proxy_next_upstream error timeout non_idempotent; }} }} }}"
-        );
+        let config =
+            format!("daemon off; pid {path}/pid; events {{}} http {{ access_log off; {temporary} {packaged} }}");
         std::fs::write(dir.path().join("nginx.conf"), config).unwrap();
         // where Debian puts it, which is not on everybody's path
         let binary = if Path::new("/usr/sbin/nginx").exists() { "/usr/sbin/nginx" } else { "nginx" };
@@ -485,6 +486,16 @@ impl Drop for Balancer {
         let _ = Command::new("kill").arg(pid.trim()).status();
         let _ = self.process.wait();
     }
+}
+
+/// The configuration replaced it, so that a caller did not find its own id in answers and logs.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_packaged_load_balancer_passes_a_callers_request_id_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let services = [start_with(dir.path(), None).await];
+    let balancer = Balancer::before(&services).await;
+    let call = reqwest::Client::new().get(format!("{}/health", balancer.base)).header("x-request-id", "of-the-caller");
+    assert_eq!(call.send().await.unwrap().headers()["x-request-id"], "of-the-caller");
 }
 
 #[tokio::test(flavor = "multi_thread")]
