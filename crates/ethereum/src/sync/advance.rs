@@ -10,7 +10,7 @@ use braid_primitives::{Block, PoolKey};
 
 use super::synchronizer::{POOLS_WITH_A_BLOCK, Synchronizer};
 use crate::{
-    BlockLogs, FeeData, FollowError, apply_logs,
+    BlockLogs, FeeData, FollowError, NodeError, apply_logs,
     node::PlacedLog,
     state::{Base, CallsLeft},
 };
@@ -43,12 +43,22 @@ impl Synchronizer {
     /// Applies consecutive blocks, the first of which follows the tip.
     pub(super) async fn advance_all(&mut self, blocks: &[Block]) -> Result<(), FollowError> {
         for chunk in blocks.chunks(BLOCKS_PER_MESSAGE) {
-            let all = self.node.blocks_logs(chunk, self.catalog.block(), true).await?;
+            let all = self.read_logs(chunk, true).await?;
             for (block, logs) in chunk.iter().zip(all) {
                 self.advance(block, &logs).await?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the logs of blocks, and counts the failures of nodes that gave the blocks' headers.
+    pub(super) async fn read_logs(&mut self, blocks: &[Block], fees: bool) -> Result<Vec<BlockLogs>, NodeError> {
+        let read = self.node.blocks_logs(blocks, self.catalog.block(), fees).await;
+        let passes = |error: &NodeError| error.is_rate_limit() || matches!(error, NodeError::UnknownBlock { .. });
+        if read.as_ref().is_err_and(|error| !passes(error)) {
+            self.failed_at_logs = self.failed_at_logs.saturating_add(1);
+        }
+        read
     }
 
     async fn advance(&mut self, block: &Block, news: &BlockLogs) -> Result<(), FollowError> {

@@ -60,7 +60,7 @@ impl Synchronizer {
             if blocks.len() != chunk.len() || !blocks.iter().all(follows) {
                 return Err(replaced());
             }
-            let alone = self.node.blocks_logs(&blocks, self.catalog.block(), false).await?;
+            let alone = self.read_logs(&blocks, false).await?;
             alone.iter().for_each(|block| touched.extend(self.touched_by(news, &block.logs)));
         }
         if parent == Some(head.hash) { Ok(()) } else { Err(replaced()) }

@@ -29,6 +29,12 @@ const KEPT_PER_MESSAGE: usize = 16;
 /// Time for which a node may be behind our tip before the market goes back to a kept one of its head.
 const TIME_TO_GET_THERE: Duration = Duration::from_secs(30);
 
+/// Failures at the logs of blocks after which they are passed over: with the pauses between them three quarters of a minute.
+const FAILURES_BEFORE_LEAP: u32 = 10;
+
+/// Least time between two such leaps, at each of which every pool is read.
+const LEAST_BETWEEN_LEAPS: Duration = Duration::from_secs(600);
+
 impl Synchronizer {
     /// Brings the market from `tip` to the node's head; returns whether it changed.
     pub(super) async fn follow_other_chain(&mut self, tip: Block) -> Result<bool, FollowError> {
@@ -50,7 +56,9 @@ impl Synchronizer {
             self.roll_back_to(head.hash, &tip);
             return Ok(true);
         }
+        let leaps = self.must_leap(&head).await;
         if head.number > tip.number
+            && !leaps
             && head.number - tip.number <= self.most_single_blocks()
             && self.apply_path(&tip, &head).await?
         {
@@ -62,9 +70,9 @@ impl Synchronizer {
             return Ok(true);
         };
         self.roll_back_to(ancestor.hash, &tip);
-        if head.number - ancestor.number > self.most_single_blocks() {
+        if leaps || head.number - ancestor.number > self.most_single_blocks() {
             if let Some(base) = self.tip().cloned() {
-                self.catch_up(&base, ancestor.number, &head, self.history.read_at_tip()).await?;
+                self.catch_up(&base, ancestor.number, &head, self.history.read_at_tip(), leaps).await?;
             }
         } else if !self.apply_path(&ancestor, &head).await? {
             return Err(FollowError::Replaced { number: head.number, hash: head.hash });
@@ -86,6 +94,15 @@ impl Synchronizer {
             return Ok(hash == head.hash);
         }
         Ok(self.node.block_at(number).await?.is_none_or(|block| block.hash == hash))
+    }
+
+    /// Returns whether to pass over the blocks before a head: the logs of one of them were asked for again and again, by
+    /// range, by hash and by receipts, and those of the head are given.
+    async fn must_leap(&self, head: &Block) -> bool {
+        let is_due = self.leapt_at.is_none_or(|at| at.elapsed() >= LEAST_BETWEEN_LEAPS);
+        self.failed_at_logs >= FAILURES_BEFORE_LEAP
+            && is_due
+            && self.node.blocks_logs(std::slice::from_ref(head), self.catalog.block(), false).await.is_ok()
     }
 
     /// Returns the most blocks that are applied one by one rather than caught up with at once.
@@ -171,7 +188,7 @@ impl Synchronizer {
             let unannounced: Vec<PoolKey> =
                 base.pools().iter().map(|pool| pool.key).filter(|pool| self.known.get(*pool).is_none()).collect();
             let touched = touched.into_iter().filter(|pool| self.known.get(*pool).is_some()).collect();
-            return self.catch_up(&base.without(&unannounced), common, &head, touched).await;
+            return self.catch_up(&base.without(&unannounced), common, &head, touched, false).await;
         }
         let first = common.saturating_add(1).max(self.catalog.first_block(self.config.start_block, head.number));
         self.scan(vec![Segment { from: first, to: head.number, filter: self.catalog.announcements().clone() }]).await?;
@@ -182,13 +199,15 @@ impl Synchronizer {
     }
 
     /// Brings a market from block `from` to the head at once: finds the pools that the blocks between changed, and
-    /// reads them. The pools in `touched` are not right as of `from`, and are read too.
+    /// reads them. The pools in `touched` are not right as of `from`, and are read too. A leap passes over blocks whose
+    /// logs cannot be read, and reads every pool.
     async fn catch_up(
         &mut self,
         base: &Market,
         from: u64,
         head: &Block,
         mut touched: BTreeSet<PoolKey>,
+        leaps: bool,
     ) -> Result<(), FollowError> {
         // A height that no node has would be searched for ever.
         self.check_canonical(head).await?;
@@ -200,12 +219,13 @@ impl Synchronizer {
             status.leaps += 1;
         });
         let blocks = head.number.saturating_sub(from);
-        let mut everything = blocks > CATCH_UP_MOST_BLOCKS;
+        let mut everything = leaps || blocks > CATCH_UP_MOST_BLOCKS;
         let filter = if everything { self.catalog.announcements() } else { self.catalog.block() };
         touched.extend(polled(base));
         let news = News { base, listeners: Listeners::of(base) };
         let first = from.saturating_add(1);
-        let mut first_alone = head.number.saturating_sub(BLOCKS_ALONE - 1).max(first);
+        let alone = if leaps { 1 } else { BLOCKS_ALONE };
+        let mut first_alone = head.number.saturating_sub(alone - 1).max(first);
         let segment = Segment { from: first, to: first_alone.saturating_sub(1), filter: filter.clone() };
         let mut scan = Scan::new(&self.node, vec![segment], self.config.backoff);
         let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
@@ -247,6 +267,9 @@ impl Synchronizer {
         let seconds = started.elapsed().as_secs_f64();
         tracing::info!(from, to = head.number, read = touched.len(), seconds, "caught up");
         self.history.push(market, touched);
+        if leaps {
+            self.leapt_at = Some(Instant::now());
+        }
         Ok(())
     }
 }

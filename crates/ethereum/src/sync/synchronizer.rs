@@ -48,6 +48,10 @@ pub(crate) struct Synchronizer {
     rolled_back_to: Option<u64>,
     /// Since when the node has been behind the tip, while it is.
     pub(super) behind_since: Option<Instant>,
+    /// Failures at the logs of blocks since the head was last reached.
+    pub(super) failed_at_logs: u32,
+    /// When blocks whose logs could not be read were last passed over.
+    pub(super) leapt_at: Option<Instant>,
 }
 
 impl Synchronizer {
@@ -72,6 +76,8 @@ impl Synchronizer {
             unpublished: false,
             rolled_back_to: None,
             behind_since: None,
+            failed_at_logs: 0,
+            leapt_at: None,
             node,
             config,
             status,
@@ -146,7 +152,7 @@ impl Synchronizer {
     /// [`FollowError`]; the market is then of some block before the head, and the next call goes on from it.
     pub(crate) async fn follow(&mut self, head: Block) -> Result<bool, FollowError> {
         let moved = self.go_to(head).await?;
-        self.behind_since = None;
+        (self.behind_since, self.failed_at_logs) = (None, 0);
         if self.unpublished
             && self.fees.is_none()
             && let Some(tip) = self.tip().map(|tip| *tip.block())

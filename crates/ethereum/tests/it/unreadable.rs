@@ -57,6 +57,22 @@ async fn a_block_at_which_a_node_hangs_does_not_stop_a_catch_up() {
     }
 }
 
+/// The market stayed where it was until such a block was 128 blocks old, and longer if it was among the newest 64 then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recent_block_whose_logs_no_node_gives_is_passed_over() {
+    for behind in [20, 300] {
+        let node = StandIn::with(Rules { behind, ..whole() }).await;
+        let mut follower = follow_with(&node.url, config()).await;
+        head_when(&mut follower, |head| head.block().number == HEAD - behind).await;
+        let failing = HEAD - 10;
+        node.set(Rules { failing: vec![(failing, failing)], fails_by_hash: true, ..whole() });
+        at_newest(&mut follower, 599, Some(failing + 1)).await;
+        node.set(whole());
+        at_newest(&mut follower, 600, None).await;
+        follower.shutdown().await;
+    }
+}
+
 /// A node that failed at every range made a start fail for ever, or a search in the background try for ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_fails_at_every_range_is_served_from_without_history() {
