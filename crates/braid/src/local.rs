@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use braid_ethereum::{Follower, FollowerConfig, FollowerHandle, Node};
+use braid_ethereum::{Follower, FollowerHandle, Node};
 use braid_quoting::feed;
 use braid_server::serve::watch_proxy;
 use braid_server::{App, Config, MarketFeed, Parts, SystemClock, serve};
@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::api::Api;
 use crate::first_head::first_head;
+use crate::rules::FloorArgs;
 
 /// Timeout of a simulation: longer than a service's, since no other caller waits.
 const SIMULATION_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,10 +32,10 @@ pub(crate) struct Local {
 
 impl Local {
     /// Reads a node's market and serves it.
-    pub(crate) async fn start(url: &str) -> Result<Self> {
+    pub(crate) async fn start(url: &str, floor: FloorArgs) -> Result<Self> {
         let node = Node::connect(url).await?;
         node.check_chain().await?;
-        let mut follower = Follower::spawn(node.clone(), FollowerConfig::default());
+        let mut follower = Follower::spawn(node.clone(), floor.follower());
         let dir = Scratch(std::env::temp_dir().join(format!("braid-{}", std::process::id())));
         let stores = || {
             braid_store::prepare_dir(&dir.0)?;

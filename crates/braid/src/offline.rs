@@ -11,6 +11,7 @@ use crate::data::market_file;
 use crate::exit::usage;
 use crate::nodes::OneNode;
 use crate::out;
+use crate::rules::FloorArgs;
 use crate::source::follow_once;
 
 #[derive(Debug, clap::Args)]
@@ -35,6 +36,8 @@ On mainnet --rpc-url reads only the pools that this version lists, about 400; --
 pub(crate) struct SaveArgs {
     #[command(flatten)]
     node: OneNode,
+    #[command(flatten)]
+    floor: FloorArgs,
     /// The data directory to read from, whose server is stopped; then no node is asked
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -50,7 +53,7 @@ pub(crate) fn save(args: &SaveArgs) -> Result<()> {
     }
     let url = args.node.named()?.ok_or_else(|| usage("name a market: --rpc-url URL or --data DIR"))?;
     // canonical form: the same pools in the same states give the same bytes
-    let market = follow_once(&url)?.canonical();
+    let market = follow_once(&url, args.floor)?.canonical();
     market.save(&args.file)?;
     let (pools, block) = (market.pools().len(), market.block().number);
     out::line(format_args!("{pools} pools at block {block} are in {}", args.file.display()))

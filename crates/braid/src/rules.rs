@@ -1,4 +1,4 @@
-//! Options of pools to follow, for the commands that follow a node.
+//! Options of pools to follow, for the commands that read a node.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,8 @@ pub(crate) struct RuleArgs {
     /// First block of the pool discovery. By default each factory's deployment
     #[arg(long, env = "BRAID_START_BLOCK", value_name = "NUMBER")]
     start_block: Option<u64>,
-    /// Exclude ether pools that hold less ether than this; 0 includes all
-    #[arg(long, env = "BRAID_MIN_ETHER", value_name = "ETHER", default_value_t = 0.1, value_parser = parse_ether)]
-    min_ether: f64,
+    #[command(flatten)]
+    floor: FloorArgs,
     /// Exclude every pool of this token; may be given several times
     #[arg(long = "deny-token", env = "BRAID_DENY_TOKENS", value_name = "ADDRESS", value_delimiter = ',', value_parser = crate::address::parse)]
     deny_tokens: Vec<Address>,
@@ -46,6 +45,23 @@ pub(crate) struct RuleArgs {
     find_vaults: bool,
 }
 
+/// The floor of pools, also for the commands that read a node's market once.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct FloorArgs {
+    /// Exclude ether pools that hold less ether than this; 0 includes all
+    #[arg(help_heading = "Pools", long, env = "BRAID_MIN_ETHER", value_name = "ETHER", default_value_t = 0.1,
+          value_parser = parse_ether)]
+    min_ether: f64,
+}
+
+impl FloorArgs {
+    /// Returns the settings of a follower of all products with this floor.
+    pub(crate) fn follower(self) -> FollowerConfig {
+        let rules = PoolRules { min_ether: self.min_ether, ..PoolRules::default() };
+        FollowerConfig { rules, ..FollowerConfig::default() }
+    }
+}
+
 /// Most vaults in options: each is read at every block.
 const MAX_VAULTS: usize = 256;
 
@@ -68,7 +84,7 @@ impl RuleArgs {
             return Err(usage("no protocol is left to follow: see --deny-protocol and --allow-protocol"));
         }
         let rules = PoolRules {
-            min_ether: self.min_ether,
+            min_ether: self.floor.min_ether,
             deny_tokens: self.deny_tokens.iter().copied().collect(),
             deny_pools: self.deny_pools.iter().copied().collect(),
             allow_tokens: self.allow_tokens.iter().copied().collect(),

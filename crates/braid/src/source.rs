@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use braid_ethereum::{Follower, FollowerConfig, Node};
+use braid_ethereum::{Follower, Node};
 use braid_market::Market;
 use braid_primitives::{Address, NATIVE_ETHER, Token, TokenId};
 use eyre::Result;
@@ -11,6 +11,7 @@ use crate::data::market_file;
 use crate::exit::usage;
 use crate::first_head::first_head;
 use crate::nodes::OneNode;
+use crate::rules::FloorArgs;
 use crate::similar::{question, similar};
 use crate::{address, out};
 
@@ -18,6 +19,8 @@ use crate::{address, out};
 pub(crate) struct Source {
     #[command(flatten)]
     node: OneNode,
+    #[command(flatten)]
+    floor: FloorArgs,
     /// Read the market from this file, offline; then no node is asked, also where BRAID_RPC_URL names one
     #[arg(long, value_name = "FILE")]
     market: Option<PathBuf>,
@@ -29,16 +32,17 @@ impl Source {
         if let Some(file) = &self.market {
             return market_file(file);
         }
-        follow_once(&self.node.named()?.ok_or_else(|| usage("name a market: --rpc-url URL or --market FILE"))?)
+        let url = self.node.named()?.ok_or_else(|| usage("name a market: --rpc-url URL or --market FILE"))?;
+        follow_once(&url, self.floor)
     }
 }
 
 /// Reads the market of a node's newest block.
-pub(crate) fn follow_once(url: &str) -> Result<Market> {
+pub(crate) fn follow_once(url: &str, floor: FloorArgs) -> Result<Market> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let node = Node::connect(url).await?;
-        let mut follower = Follower::spawn(node, FollowerConfig::default());
+        let mut follower = Follower::spawn(node, floor.follower());
         let head = first_head(&mut follower).await;
         follower.shutdown().await;
         Ok(head?.market.as_ref().clone())

@@ -26,6 +26,7 @@ use crate::local::Local;
 use crate::nodes::OneNode;
 use crate::out;
 use crate::quote::words;
+use crate::rules::FloorArgs;
 use crate::tokens::Sides;
 use quote::Quote;
 
@@ -73,6 +74,8 @@ pub(crate) struct Args {
     api: ApiArgs,
     #[command(flatten)]
     key: KeyArgs,
+    #[command(flatten)]
+    floor: FloorArgs,
 }
 
 /// `braid swap`.
@@ -86,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         if let Some(api) = Api::of(&args.api)? {
             return swap(args, &asked, &key, &chain, &api).await;
         }
-        let local = Local::start(&url).await?;
+        let local = Local::start(&url, args.floor).await?;
         swap(args, &asked, &key, &chain, &local.api).await
     };
     let done = runtime.block_on(async {

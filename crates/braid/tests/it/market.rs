@@ -3,6 +3,7 @@
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use braid_devnet::{Devnet, Options};
 use braid_market::{Market, Tokens};
 use braid_primitives::{Address, B256, Block, NATIVE_ETHER, Token, WETH, address};
 use braid_protocols::{Pool, PoolState, Product, uniswap_v2, wrapped_ether};
@@ -303,4 +304,20 @@ fn a_hostile_symbol_does_not_move_the_cursor() {
         let text = said(args);
         assert!(text.contains("[2JX") && !text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text:?}");
     }
+}
+
+/// Commands without a service took pools with as little ether as there is, and did not know the option.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_market_that_a_command_reads_from_a_node_has_no_pools_below_min_ether() {
+    let chain = Devnet::start(Options::default()).await.unwrap();
+    let url = chain.http_url();
+    let pools_of_ether = async |floor: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_braid"));
+        command.args(["pools", "WETH", "--json", "--rpc-url", &url, "--min-ether", floor]).env_clear();
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Vec<Value>>(&output.stdout).unwrap().len()
+    };
+    let (all, rich) = (pools_of_ether("0").await, pools_of_ether("1000000000").await);
+    assert!(rich < all, "{rich} of {all}");
 }
