@@ -15,6 +15,25 @@ fn symbols(page: &Value) -> Vec<&str> {
     page["tokens"].as_array().unwrap().iter().map(|token| token["symbol"].as_str().unwrap()).collect()
 }
 
+/// A search of 65,000 tokens kept a thread that serves for 10 ms.
+#[test]
+fn a_search_of_tokens_keeps_no_thread_that_serves() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().max_blocking_threads(1).build().unwrap().block_on(async {
+        let service = Service::start().await;
+        let (go, gate) = std::sync::mpsc::channel::<()>();
+        let busy = tokio::task::spawn_blocking(move || gate.recv().is_err());
+        let search = tokio::spawn(service.get("/v1/tokens").send());
+        for _ in 0..10 {
+            assert_eq!(service.get("/health").send().await.unwrap().status(), 200);
+        }
+        assert!(!search.is_finished(), "it waits for the thread for blocking work");
+        drop(go);
+        assert!(busy.await.unwrap());
+        assert_eq!(search.await.unwrap().unwrap().status(), 200);
+    });
+}
+
 #[tokio::test]
 async fn the_chain_and_its_protocols_are_listed() {
     let service = Service::start().await;
