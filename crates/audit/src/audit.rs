@@ -140,10 +140,10 @@ impl Audit {
         count
     }
 
-    /// Excludes every outlier that the EVM was not seen to pay from a quote.
-    pub fn exclude_unpaid(&self, market: &Market, doubtful: &Doubtful, filter: &mut PoolFilter) {
+    /// Excludes every outlier from a quote whose route is not checked any more.
+    pub fn exclude_outliers(&self, doubtful: &Doubtful, filter: &mut PoolFilter) {
         if self.is_on() {
-            self.outliers.unpaid(market, &doubtful.outliers).into_iter().for_each(|pool| filter.exclude_pool(pool));
+            doubtful.exclude_outliers(filter);
         }
     }
 

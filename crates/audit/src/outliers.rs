@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use braid_market::Market;
 use braid_primitives::{PoolId, PoolKey, U256};
 use braid_protocols::Pool;
-use braid_routing::{Outlier, Prepared};
+use braid_routing::{Outlier, PoolFilter, Prepared};
 use parking_lot::Mutex;
 use tokio::sync::Mutex as Turns;
 
@@ -39,6 +39,11 @@ impl Doubtful {
     /// Finds them in a market. Looks at many pools: call it once per block.
     pub fn of(prepared: &Prepared) -> Self {
         Self { vaults: unlisted_vaults(prepared.market()), outliers: prepared.outliers(LEAST_EARNED_WEI) }
+    }
+
+    /// Excludes every outlier, also those that the EVM paid for an amount: a route may sell more.
+    pub(crate) fn exclude_outliers(&self, filter: &mut PoolFilter) {
+        self.outliers.iter().for_each(|outlier| filter.exclude_pool(outlier.pool));
     }
 }
 
@@ -96,16 +101,6 @@ impl Outliers {
         };
         let unknown = outliers.iter().filter(|outlier| direction_of(market, outlier).is_some_and(is_unknown));
         unknown.map(|outlier| outlier.pool).collect()
-    }
-
-    /// Returns the outliers that the EVM was not seen to pay, checked or not.
-    pub(crate) fn unpaid(&self, market: &Market, outliers: &[Outlier]) -> Vec<PoolId> {
-        let checked = self.checked.lock();
-        let is_paid =
-            |probe: &Probe| checked.get(&probe.direction()).is_some_and(|checked| checked.is_paid(market, probe));
-        let least = |outlier| Some(Probe { amount_in: U256::ONE, ..probe_of(market, outlier)? });
-        let unpaid = outliers.iter().filter(|outlier| !least(*outlier).as_ref().is_some_and(is_paid));
-        unpaid.map(|outlier| outlier.pool).collect()
     }
 
     /// Returns the swap of an outlier to check now. Drops checks of pools that are no outliers any more.
@@ -207,6 +202,7 @@ fn pool_of(market: &Market, key: PoolKey) -> Option<&Arc<Pool>> {
 #[cfg(test)]
 mod tests {
     use braid_primitives::Address;
+    use braid_protocols::Product;
 
     use super::*;
     use crate::testing::{ETHER, prepared};
@@ -254,6 +250,21 @@ mod tests {
         assert!(!known.is_paid(now.market(), &more));
     }
 
+    /// The route of the last search is not checked again, and sold more of an outlier than the EVM had paid for.
+    #[test]
+    fn the_last_search_uses_no_outlier_though_a_smaller_swap_was_paid() {
+        let (known, mut filter) = (Outliers::default(), PoolFilter::default());
+        let now = prepared(7, 2_000 * ETHER);
+        let (outliers, probe) = first(&now);
+        assert_eq!(known.next(now.market(), &outliers, |_| false), Some(probe));
+        known.note(now.market(), &probe, &Verdict::Agrees);
+        assert!(known.is_paid(now.market(), &probe));
+        let allows = |filter: &PoolFilter| filter.allows(outliers[0].pool, Product::UniswapV2);
+        assert!(allows(&filter));
+        Doubtful::of(&now).exclude_outliers(&mut filter);
+        assert!(!allows(&filter));
+    }
+
     #[test]
     fn what_could_not_be_told_is_left_out_and_asked_again_ever_later() {
         let known = Outliers::default();
@@ -262,7 +273,6 @@ mod tests {
             let now = prepared(block, 2_000 * ETHER);
             let (outliers, probe) = first(&now);
             known.turn.store(0, Ordering::Relaxed);
-            assert_eq!(known.unpaid(now.market(), &outliers).len(), outliers.len());
             if let Some(asked) = known.next(now.market(), &outliers, |_| false) {
                 assert_eq!(asked, probe);
                 asked_at.push(block);

@@ -20,7 +20,7 @@ use crate::resolve;
 use crate::simulation::{Simulated, Simulations};
 use crate::solve::Solver;
 
-/// Most searches for another route. The last one uses verified tokens and confirmed pools only.
+/// Most searches for another route. The last one uses verified tokens and no outliers, so nothing of it needs a check.
 const MAX_SEARCHES: usize = 3;
 
 /// Seconds between blocks: checks that a quote could not wait for are made with the next one.
@@ -171,23 +171,23 @@ pub(crate) async fn settle(
     Ok((draft, None))
 }
 
-/// Returns the service's exclusions with the pools of these tokens and these pools. `all_unchecked` excludes every
-/// unverified token and every unconfirmed pool too.
+/// Returns the service's exclusions with the pools of these tokens and these pools. `is_last` excludes every
+/// unverified token and every outlier too, for a route that is not checked.
 fn further_exclusions(
     audit: &Audit,
     published: &Published,
     tokens: impl Iterator<Item = TokenId>,
     pools: &[PoolKey],
-    all_unchecked: bool,
+    is_last: bool,
 ) -> ServiceExclusions {
     let market = &published.head.market;
     let mut exclusions = exclusions(audit, published);
     let filter = &mut exclusions.filter;
     let of_tokens = tokens.flat_map(|token| market.pools_of(token)).copied();
     of_tokens.chain(pools.iter().filter_map(|pool| market.pool_id(*pool))).for_each(|pool| filter.exclude_pool(pool));
-    if all_unchecked {
+    if is_last {
         audit.tokens.exclude_unverified(market, filter);
-        audit.exclude_unpaid(market, &published.doubtful, filter);
+        audit.exclude_outliers(&published.doubtful, filter);
     }
     let all = (0..).map(PoolId).zip(market.pools());
     let excluded = all.filter(|(id, pool)| !filter.allows(*id, pool.product)).count();
