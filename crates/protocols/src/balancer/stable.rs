@@ -10,7 +10,7 @@ use super::{
     less_fee, plus_fee,
     revert::Revert,
 };
-use crate::{SwapError, error::positions, pool::MAX_COINS};
+use crate::{SwapError, continuous::MAX_SAMPLED_ROUNDS, error::positions, pool::MAX_COINS};
 
 /// Scale of the amplification parameter.
 pub(super) const AMP_PRECISION: U256 = U256::from_limbs([1_000, 0, 0, 0]);
@@ -107,6 +107,12 @@ impl StablePool {
         invariant(self.amp_times_1000, balances, self.invariant)
     }
 
+    /// Tells whether the invariant converges within the iterations that sampling affords.
+    pub(super) fn settles_soon(&self) -> bool {
+        let settles = |balances: &[U256]| settles_soon(self.amp_times_1000, balances, self.invariant);
+        self.scaled_balances().is_ok_and(|balances| settles(&balances))
+    }
+
     /// Computes the balance of one coin from the invariant and the others, rounded up. Source:
     /// `StableMath._getTokenBalanceGivenInvariantAndAllOtherBalances`.
     pub(super) fn balance_given_invariant(
@@ -134,12 +140,27 @@ impl StablePool {
 
 /// Computes the invariant `D` of scaled balances; zero for an empty pool.
 fn invariant(amp_times_1000: U256, balances: &[U256], rounding: Invariant) -> Result<U256, Revert> {
+    invariant_within(MAX_ROUNDS, amp_times_1000, balances, rounding)
+}
+
+/// Tells whether the invariant of scaled balances converges within [`MAX_SAMPLED_ROUNDS`].
+pub(super) fn settles_soon(amp_times_1000: U256, balances: &[U256], rounding: Invariant) -> bool {
+    invariant_within(MAX_SAMPLED_ROUNDS, amp_times_1000, balances, rounding).is_ok()
+}
+
+/// Computes the invariant of scaled balances in at most `rounds` iterations.
+fn invariant_within(
+    rounds: usize,
+    amp_times_1000: U256,
+    balances: &[U256],
+    rounding: Invariant,
+) -> Result<U256, Revert> {
     let sum = total(balances)?;
     if sum.is_zero() {
         return Ok(sum);
     }
     let amp = amp_times_1000.checked_mul(U256::from(balances.len())).ok_or(Revert::Arithmetic)?;
-    settle(sum, |invariant| match rounding {
+    settle(rounds, sum, |invariant| match rounding {
         Invariant::Up => next_invariant_up(amp, balances, sum, invariant),
         Invariant::Down => next_invariant_down(amp, balances, sum, invariant),
     })
@@ -165,7 +186,7 @@ pub(super) fn sum_and_product(balances: &[U256], invariant: U256) -> Option<(U25
 /// Solves `y² + (b − D)·y = c` for the balance of one coin, rounded up.
 pub(super) fn settled_balance(invariant: U256, c: U256, b: U256) -> Result<U256, Revert> {
     let square = invariant.checked_mul(invariant).and_then(|square| square.checked_add(c));
-    settle(round_up(square, add(invariant, b)?)?, |balance| {
+    settle(MAX_ROUNDS, round_up(square, add(invariant, b)?)?, |balance| {
         let numerator = balance.checked_mul(balance).and_then(|square| square.checked_add(c));
         let denominator = balance.checked_mul(U256::from(2)).and_then(|double| double.checked_add(b));
         round_up(numerator, sub(denominator.ok_or(Revert::Arithmetic)?, invariant)?)
@@ -177,10 +198,10 @@ pub(super) fn listed(balances: &[U256]) -> ArrayVec<U256, MAX_COINS> {
     balances.iter().copied().take(MAX_COINS).collect()
 }
 
-/// Iterates until two successive values differ by at most one.
-fn settle(start: U256, next: impl Fn(U256) -> Result<U256, Revert>) -> Result<U256, Revert> {
+/// Iterates until two successive values differ by at most one, at most `rounds` times.
+fn settle(rounds: usize, start: U256, next: impl Fn(U256) -> Result<U256, Revert>) -> Result<U256, Revert> {
     let mut value = start;
-    for _ in 0..MAX_ROUNDS {
+    for _ in 0..rounds {
         let previous = value;
         value = next(previous)?;
         if value.abs_diff(previous) <= U256::ONE {

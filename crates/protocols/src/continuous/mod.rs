@@ -17,4 +17,5 @@ pub(crate) use direction::fall_of_inverse;
 pub use direction::{Direction, GasSpread, Stretch, Trade};
 pub(crate) use fixed::{Room, fixed_rate, likely_room};
 pub use pair::PairCurve;
+pub(crate) use sampled::MAX_SAMPLED_ROUNDS;
 pub use sampled::{sampled, sampled_at};

@@ -12,6 +12,8 @@
 //! (`crates/lab/tests/it/sampled.rs`), and none of random pools (`tests/it/sampled_bounds.rs`), apart from the
 //! contracts' rounding.
 
+use std::cell::Cell;
+
 use alloy_primitives::U256;
 
 use super::{Direction, Stretch, fall_of_inverse};
@@ -20,6 +22,11 @@ use super::{Direction, Stretch, fall_of_inverse};
 const MAX_SAMPLES: usize = 72;
 /// Maximum exact quotes in total, except those at peaks.
 const MOST_SAMPLES: usize = 88;
+/// Maximum iterations for the invariant from which a pool's quotes start: each sample repeats them.
+pub(crate) const MAX_SAMPLED_ROUNDS: usize = 32;
+/// Maximum refused quotes. Finding the largest accepted amount takes up to [`MAX_COARSE`] and [`BISECTIONS`]; more can
+/// be refused in between, where a contract's own search fails.
+const MOST_REFUSALS: usize = 48;
 /// Rounds of refinement: neighbours are a factor of eight apart, then √8, and so on; a cliff needs many.
 const ROUNDS: usize = 16;
 /// Maximum coarse samples: 8²⁰ between the largest amount and the smallest.
@@ -84,7 +91,8 @@ struct Segment {
 /// pool's. From the first sample on, the curve is at most a few millionths above a concave `quote`. Before it, the
 /// curve is a straight line.
 ///
-/// `None` if the pool pays nothing.
+/// `None` if the pool pays nothing, or refuses more than [`MOST_REFUSALS`] quotes: a refusal may take hundreds of
+/// iterations, and anyone can create such pools.
 pub fn sampled(most_in: U256, most_out: U256, quote: impl Fn(U256) -> Option<U256>) -> Option<Direction> {
     sampled_at(most_in, most_out, &[], quote)
 }
@@ -97,7 +105,12 @@ pub fn sampled_at(
     peaks: &[U256],
     quote: impl Fn(U256) -> Option<U256>,
 ) -> Option<Direction> {
-    let ask = |x: U256| quote(x).filter(|y| !y.is_zero()).map(|y| Point { x: f64::from(x), y: f64::from(y) });
+    let refusals = Cell::new(0_usize);
+    let ask = |x: U256| {
+        let paid = if refusals.get() > MOST_REFUSALS { None } else { quote(x).filter(|y| !y.is_zero()) };
+        refusals.set(refusals.get() + usize::from(paid.is_none()));
+        paid.map(|y| Point { x: f64::from(x), y: f64::from(y) })
+    };
     let (top_in, refused) = largest(most_in, |x| ask(x).is_some())?;
     let mut top = ask(top_in)?;
     let held = f64::from(most_out).max(top.y);
@@ -111,6 +124,9 @@ pub fn sampled_at(
         }
     }
     narrow(&mut samples, &mut missed, slack, ask);
+    if refusals.get() > MOST_REFUSALS {
+        return None;
+    }
     if refused {
         // the true limit may be slightly above the bisected one
         let more = 1.0 + 2.0 / f64::from(1_u32 << BISECTIONS);
@@ -211,9 +227,11 @@ fn largest(most: U256, taken: impl Fn(U256) -> bool) -> Option<(U256, bool)> {
         return Some((most, false));
     }
     let (mut low, mut high) = (most >> 3, most);
+    let mut falls = 1;
     while !taken(low) {
         (low, high) = (low >> 3, low);
-        if low.is_zero() {
+        falls += 1;
+        if low.is_zero() || falls > MAX_COARSE {
             return None;
         }
     }

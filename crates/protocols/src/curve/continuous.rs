@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
 
 use super::{
-    arith::WAD,
+    arith::{Maths, WAD},
     lending,
     pool::{Model, State},
     stable,
@@ -18,6 +18,9 @@ const REACH: U256 = U256::from_limbs([64, 0, 0, 0]);
 pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> Option<PairCurve> {
     let [low, high] = coins;
     let exchange_kind = state.exchange_kind(low, high)?;
+    if !settles_soon(state, at).unwrap_or(false) {
+        return None;
+    }
     let worth = worth(state, at)?;
     let one_way = |i: u8, j: u8| -> Option<Direction> {
         let (of_in, of_out) = (worth.get(usize::from(i))?, worth.get(usize::from(j))?);
@@ -30,6 +33,16 @@ pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> 
     };
     let directions = [one_way(low, high), one_way(high, low)];
     Some(PairCurve { directions, gas_units: state.gas_units(at, low, exchange_kind) as f64 })
+}
+
+/// Tells whether the invariant that every swap begins with converges soon. CryptoSwap pools store theirs.
+fn settles_soon(state: &State, at: &ExecutionBlock) -> Maths<bool> {
+    match &state.model {
+        Model::Stable(pool) => pool.settles_soon(at, &pool.rates.at(at)?),
+        Model::Meta(meta) => meta.settles_soon(at),
+        Model::Lending(lent) => lent.settles_soon(at),
+        Model::Crypto(_) => Ok(true),
+    }
 }
 
 /// Returns sample amounts around the one that balances two coins of a CryptoSwap pool, where its fee is lowest. The

@@ -23,6 +23,7 @@ pub(crate) fn pair_curve(state: &State, coins: [u8; 2], at: &ExecutionBlock) -> 
         Model::Stable(model) => {
             let pool = model.at(at);
             match &model.own {
+                _ if !pool.settles_soon() => ([None, None], 0),
                 Some(own) if usize::from(high) == pool.balances.len() => {
                     let curves = OwnCurves { model, own, pool: &pool, at };
                     let gas_units = model.own_gas_units(at);

@@ -38,6 +38,9 @@ fn one_way(live: &Live, coin_in: u8, coin_out: u8) -> Option<Direction> {
             side.direction()
         }
         _ => {
+            if !live.curve.settles_soon(&live.balances) {
+                return None;
+            }
             let all: f64 = live.balances.iter().map(|balance| f64::from(*balance)).sum();
             let most_in = all / f64::from(*live.balances.get(i)?) * held(i)? * STABLE_REACH;
             let most_out = held(j)?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::{
     fixed_point::{ONE, add, complement, div_down, div_up, mul_down, mul_up, pow_up, round_up, sub},
     revert::Revert,
-    stable::{AMP_PRECISION, listed, newer_invariant, settled_balance, sum_and_product},
+    stable::{AMP_PRECISION, Invariant, listed, newer_invariant, settled_balance, settles_soon, sum_and_product},
 };
 use crate::pool::MAX_COINS;
 
@@ -63,6 +63,14 @@ impl Curve {
                 check_imbalance(*generation, balances, (i, amount), (j, out))?;
                 Ok(out)
             }
+        }
+    }
+
+    /// Tells whether the invariant converges within the iterations that sampling affords.
+    pub(super) fn settles_soon(&self, balances: &[U256]) -> bool {
+        match self {
+            Self::Weighted { .. } => true,
+            Self::Stable { amp_times_1000, .. } => settles_soon(*amp_times_1000, balances, Invariant::Down),
         }
     }
 

@@ -7,7 +7,7 @@ use braid_primitives::ExecutionBlock;
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseError};
 
-use super::{MOST_SAMPLES, sampled};
+use super::{MAX_COARSE, MOST_REFUSALS, MOST_SAMPLES, sampled};
 use crate::balancer::{Power, WeightedPool};
 use crate::continuous::Direction;
 use crate::curve::stable::{Amplification, ProductRule, Rates, Rules, State};
@@ -166,4 +166,20 @@ fn a_deep_pool_is_known_to_a_twentieth_of_a_basis_point() {
         assert!((0.0..1e-5).contains(&over), "{thousands} thousand: {over:e}");
     }
     assert!(asked.get() <= MOST_SAMPLES + 3, "{} quotes", asked.get());
+}
+
+/// Each refusal of a pool whose invariant does not converge costs hundreds of iterations, and anyone can create one.
+#[test]
+fn a_pool_that_refuses_most_amounts_is_soon_given_up() {
+    let asked = Cell::new(0_usize);
+    let after = |sampled: Option<Direction>| (sampled.is_none(), asked.replace(0));
+    let count = |paid: Option<U256>| {
+        asked.set(asked.get() + 1);
+        paid
+    };
+    let (is_given_up, asked_for) = after(sampled(U256::MAX, e(24), |_| count(None)));
+    assert!(is_given_up && asked_for <= 1 + MAX_COARSE, "asked {asked_for} times");
+    let (limit, narrow) = (U256::ONE << 90, |x: U256| x <= U256::ONE << 90 && x > U256::from(127) << 83);
+    let (is_given_up, asked_for) = after(sampled(limit << 57, e(24), |x| count(narrow(x).then_some(x))));
+    assert!(is_given_up && asked_for <= 4 + MOST_REFUSALS, "asked {asked_for} times");
 }

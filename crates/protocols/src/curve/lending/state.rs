@@ -69,6 +69,12 @@ impl State {
         pool.scaled(&rates)
     }
 
+    /// Tells whether the invariant converges within the iterations that sampling affords.
+    pub(crate) fn settles_soon(&self, at: &ExecutionBlock) -> Maths<bool> {
+        let (pool, rates) = self.now(at)?;
+        pool.settles_soon(at, &rates)
+    }
+
     /// Returns the state without derived balances; `None` if the balances that were read differ from the derived ones.
     pub(super) fn without_what_follows(mut self, at: &ExecutionBlock) -> Option<Self> {
         let follows = self.now(at).is_ok_and(|(pool, _)| pool.balances == self.pool.balances);

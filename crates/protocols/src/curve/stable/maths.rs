@@ -6,7 +6,7 @@ use alloy_primitives::U256;
 use arrayvec::ArrayVec;
 
 use crate::curve::arith::{Fault, MAX_ROUNDS, Maths, add, div, int, mul, mul_div, settled, sub};
-use crate::pool::MAX_COINS;
+use crate::{continuous::MAX_SAMPLED_ROUNDS, pool::MAX_COINS};
 
 /// Scaled balances, one per coin.
 pub type Balances = ArrayVec<U256, MAX_COINS>;
@@ -45,25 +45,36 @@ impl Invariant {
 
     /// Computes the invariant `D` of these balances; zero for an empty pool.
     pub(crate) fn d(&self, xp: &[U256]) -> Maths<U256> {
+        let (d, settles) = self.d_within(MAX_ROUNDS, xp)?;
+        if settles || self.gives_unsettled { Ok(d) } else { Err(Fault::Unconverged) }
+    }
+
+    /// Tells whether the invariant of these balances converges within the iterations that sampling affords.
+    pub(crate) fn settles_soon(&self, xp: &[U256]) -> Maths<bool> {
+        self.d_within(MAX_SAMPLED_ROUNDS, xp).map(|(_, settles)| settles)
+    }
+
+    /// Iterates for the invariant at most `rounds` times, and tells whether it converged.
+    fn d_within(&self, rounds: usize, xp: &[U256]) -> Maths<(U256, bool)> {
         let sum = xp.iter().try_fold(U256::ZERO, |sum, x| add(sum, *x))?;
         if sum.is_zero() {
-            return Ok(U256::ZERO);
+            return Ok((U256::ZERO, true));
         }
         let n = int(xp.len() as u64);
         let ann = self.ann(xp.len())?;
         let ann_sum = mul_div(ann, sum, self.a_precision)?;
         let ann_less = sub(ann, self.a_precision)?;
         let mut d = sum;
-        for _ in 0..MAX_ROUNDS {
+        for _ in 0..rounds {
             let product = self.product_term(xp, d, n)?;
             let numerator = mul(add(ann_sum, mul(product, n)?)?, d)?;
             let denominator = add(mul_div(ann_less, d, self.a_precision)?, mul(add(n, U256::ONE)?, product)?)?;
             let previous = core::mem::replace(&mut d, div(numerator, denominator)?);
             if settled(d, previous) {
-                return Ok(d);
+                return Ok((d, true));
             }
         }
-        if self.gives_unsettled { Ok(d) } else { Err(Fault::Unconverged) }
+        Ok((d, false))
     }
 
     /// Computes `Dⁿ⁺¹ / (nⁿ·Πx)`.

@@ -111,6 +111,12 @@ impl MetaState {
         Ok(rates)
     }
 
+    /// Tells whether both invariants converge within the iterations that sampling affords.
+    pub(crate) fn settles_soon(&self, at: &ExecutionBlock) -> Maths<bool> {
+        let base = &self.base.state;
+        Ok(base.settles_soon(at, &base.rates.at(at)?)? && self.pool.settles_soon(at, &self.rates(at)?)?)
+    }
+
     fn cache_after(&self, at: &ExecutionBlock, price: U256) -> Option<CachedPrice> {
         let cached = self.cached_price?;
         Some(if cached.has_expired(at) { CachedPrice { value: price, updated: at.timestamp } } else { cached })

@@ -169,6 +169,11 @@ impl State {
         scale(&self.balances, rates)
     }
 
+    /// Tells whether the invariant converges, at these rates, within the iterations that sampling affords.
+    pub(crate) fn settles_soon(&self, at: &ExecutionBlock, rates: &[U256]) -> Maths<bool> {
+        self.invariant(at)?.settles_soon(&self.scaled(rates)?)
+    }
+
     /// Computes the fee between two average scaled balances, which grows with their distance.
     ///
     /// Source: `_dynamic_fee` of the Aave pool and of StableSwap-NG.
