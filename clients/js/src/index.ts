@@ -112,9 +112,13 @@ export class Braid {
     return json(await this.#ask("/ready", { alsoGood: 503 }));
   }
 
-  /** Waits until the service knows a block, so that a simulation sees what was mined in it. */
-  async reached(blockNumber: bigint | number): Promise<void> {
-    while (((await this.ready()).block?.number ?? -1) < blockNumber) await new Promise((done) => setTimeout(done, 200));
+  /** Waits until the service knows a block, so that a simulation sees what was mined in it; at most two minutes, or as long as is said. */
+  async reached(blockNumber: bigint | number, { timeoutMs = 120_000 }: { timeoutMs?: number } = {}): Promise<void> {
+    const until = Date.now() + timeoutMs;
+    while (((await this.ready()).block?.number ?? -1) < blockNumber) {
+      if (Date.now() >= until) throw new Problem("NO_ANSWER", 0, `${this.#base} does not know block ${blockNumber} yet`);
+      await new Promise((done) => setTimeout(done, 200));
+    }
   }
 
   async #data<T>(path: string, body?: unknown): Promise<T> {

@@ -17,6 +17,9 @@ const FILE_TIMEOUT: Duration = Duration::from_secs(180);
 /// How often readiness is asked for while waiting for a block.
 const POLL: Duration = Duration::from_millis(200);
 
+/// How long a block is waited for: ten times as long as blocks are apart.
+const REACH_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// A connection to a service. Cheap to clone; clones share connections.
 #[derive(Clone, Debug)]
 pub struct Braid {
@@ -65,22 +68,22 @@ impl Braid {
 
     /// Gives a quote that was made before.
     pub async fn stored_quote(&self, quote_id: &str) -> Result<Quote, Error> {
-        self.data(self.get(&format!("/v1/quote/{quote_id}"), &[])).await
+        self.data(self.get(&of_quote(quote_id, ""), &[])).await
     }
 
     /// Gives the receipt of an open quote, word for word: written to a file, `braid verify` works it out again offline.
     pub async fn receipt(&self, quote_id: &str) -> Result<Bytes, Error> {
-        self.file(&format!("/v1/quote/{quote_id}/receipt")).await
+        self.file(&of_quote(quote_id, "/receipt")).await
     }
 
     /// Gives the market that an open quote was made on, as a file for `braid verify --market`.
     pub async fn market(&self, quote_id: &str) -> Result<Bytes, Error> {
-        self.file(&format!("/v1/quote/{quote_id}/market")).await
+        self.file(&of_quote(quote_id, "/market")).await
     }
 
     /// Gives the route of a quote as an SVG picture.
     pub async fn route_picture(&self, quote_id: &str) -> Result<Bytes, Error> {
-        self.file(&format!("/v1/quote/{quote_id}/route.svg")).await
+        self.file(&of_quote(quote_id, "/route.svg")).await
     }
 
     /// Turns a quote into an unsigned transaction. Can be repeated.
@@ -136,12 +139,19 @@ impl Braid {
         self.ask(self.get("/ready", &[]), StatusCode::SERVICE_UNAVAILABLE).await
     }
 
-    /// Waits until the service knows a block, so that a simulation sees what was mined in it.
+    /// Waits until the service knows a block, so that a simulation sees what was mined in it; at most two minutes.
     pub async fn reached(&self, block_number: u64) -> Result<(), Error> {
-        while self.ready().await?.block.is_none_or(|block| block.number < block_number) {
-            tokio::time::sleep(POLL).await;
-        }
-        Ok(())
+        self.reached_within(REACH_TIMEOUT, block_number).await
+    }
+
+    async fn reached_within(&self, time: Duration, block_number: u64) -> Result<(), Error> {
+        let known = async {
+            while self.ready().await?.block.is_none_or(|block| block.number < block_number) {
+                tokio::time::sleep(POLL).await;
+            }
+            Ok(())
+        };
+        tokio::time::timeout(time, known).await.unwrap_or(Err(Error::NotReached { block_number }))
     }
 
     fn get(&self, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
@@ -198,5 +208,46 @@ impl Braid {
             return Ok(answer);
         }
         Err(Error::NotBraid { status: status.as_u16() })
+    }
+}
+
+/// Gives a path of a quote, whatever its id is: it may come from somebody else.
+fn of_quote(quote_id: &str, rest: &str) -> String {
+    let escaped = quote_id.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    });
+    format!("/v1/quote/{}{rest}", escaped.collect::<String>())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_quote_stays_one_part_of_the_path() {
+        assert_eq!(of_quote("01J-x_9", "/receipt"), "/v1/quote/01J-x_9/receipt");
+        assert_eq!(of_quote("../prices?a=1#é", ""), "/v1/quote/%2E%2E%2Fprices%3Fa%3D1%23%C3%A9");
+    }
+
+    /// A service that stands still was waited for without end.
+    #[tokio::test]
+    async fn a_block_that_does_not_come_is_not_waited_for_without_end() {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let service = Braid::new(format!("http://{}", listener.local_addr().unwrap()));
+        tokio::spawn(async move {
+            let body = r#"{"status":"stale","block":{"number":6,"age_ms":1},"pools":0}"#;
+            let answer =
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+            while let Ok((mut caller, _)) = listener.accept().await {
+                let _ = caller.read(&mut [0; 4_096]).await;
+                let _ = caller.write_all(answer.as_bytes()).await;
+            }
+        });
+        service.reached(6).await.unwrap();
+        let late = service.reached_within(3 * POLL, 7).await.unwrap_err();
+        assert!(matches!(late, Error::NotReached { block_number: 7 }) && late.is_retryable(), "{late}");
     }
 }

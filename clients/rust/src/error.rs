@@ -14,6 +14,12 @@ pub enum Error {
     /// Nothing answered in time.
     #[error("no answer: {0}")]
     NoAnswer(#[source] reqwest::Error),
+    /// The service did not learn of a block in time.
+    #[error("the service does not know block {block_number} yet")]
+    NotReached {
+        /// The block's number.
+        block_number: u64,
+    },
     /// Something else answered, a proxy for instance.
     #[error("status {status} with something other than an answer of Braid's")]
     NotBraid {
@@ -27,7 +33,7 @@ impl Error {
     pub fn code(&self) -> Option<Code> {
         match self {
             Self::Problem(problem) => Some(problem.code),
-            Self::NoAnswer(_) | Self::NotBraid { .. } => None,
+            Self::NoAnswer(_) | Self::NotReached { .. } | Self::NotBraid { .. } => None,
         }
     }
 
@@ -35,7 +41,7 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Problem(problem) => problem.retryable,
-            Self::NoAnswer(_) => true,
+            Self::NoAnswer(_) | Self::NotReached { .. } => true,
             Self::NotBraid { status } => *status == 429 || *status >= 500,
         }
     }
