@@ -20,8 +20,7 @@ impl Groups {
     /// Groups the tokens that have a price and at least two pools.
     pub(crate) fn new(graph: &Graph, reference: &Prices, deepest_first: &[u32]) -> Self {
         let count = graph.token_count();
-        let is_grouped =
-            |token: usize| token != WETH && graph.arrows(token).len() >= 2 && reference.wei_per_unit(token).is_some();
+        let is_grouped = |token: usize| token != WETH && graph.arrows(token).len() >= 2 && reference.start(token) > 0.0;
         let grouped: Vec<bool> = (0..count).map(is_grouped).collect();
         let mut above: Vec<u32> = (0..count).map(index32).collect();
         for token in (0..count).filter(|token| grouped[*token]) {

@@ -55,12 +55,14 @@ impl Depths {
 pub(crate) struct Prices {
     wei_per_unit: Vec<f64>,
     depth_wei: Vec<f64>,
+    /// See [`Prices::start`].
+    start: Vec<f64>,
 }
 
 impl Prices {
     pub(crate) fn new(graph: &Graph, depths: &Depths) -> Self {
         let count = graph.token_count();
-        let mut prices = Self { wei_per_unit: vec![0.0; count], depth_wei: vec![0.0; count] };
+        let mut prices = Self { wei_per_unit: vec![0.0; count], depth_wei: vec![0.0; count], start: Vec::new() };
         let mut settled = Vec::new();
         let mut heap = BinaryHeap::new();
         // Keeps the depth of the deepest candidate for each token so far, and its pool: a lesser one never prices it.
@@ -106,7 +108,32 @@ impl Prices {
             next = heap.pop();
         }
         prices.take_medians(&settled, graph, depths);
+        prices.start = prices.start_prices(graph);
         prices
+    }
+
+    /// Prices every token without a reference price at the most that a pool pays for a unit of it, in tokens that have
+    /// a price; then the tokens that pools sell for these, and so on.
+    fn start_prices(&self, graph: &Graph) -> Vec<f64> {
+        let mut start = self.wei_per_unit.clone();
+        let mut open: Vec<usize> = (0..start.len()).filter(|token| start[*token] <= 0.0).collect();
+        while !open.is_empty() {
+            let paid = |token: usize| {
+                let offers = graph.arrows(token).iter().map(|arrow| arrow.spot * start[arrow.to as usize]);
+                offers.filter(|offer| offer.is_finite()).fold(0.0, f64::max)
+            };
+            let found: Vec<(usize, f64)> = open.iter().map(|token| (*token, paid(*token))).collect();
+            let found = found.into_iter().filter(|(_, paid)| *paid > 0.0);
+            open.clear();
+            for (token, paid) in found {
+                start[token] = paid;
+                open.extend(graph.arrows(token).iter().map(|arrow| arrow.to as usize));
+            }
+            open.sort_unstable();
+            open.dedup();
+            open.retain(|token| start[*token] <= 0.0);
+        }
+        start
     }
 
     /// Prices every token again by the votes of all its pools: those with wrapped ether, and those with a token whose
@@ -139,6 +166,13 @@ impl Prices {
 
     pub(crate) fn wei_per_unit(&self, token: usize) -> Option<f64> {
         self.wei_per_unit.get(token).copied().filter(|price| *price > 0.0)
+    }
+
+    /// Returns the price from which the price without arbitrage is sought: the reference price or, without one, what a
+    /// pool pays. A route can pass through a token without a reference price, whose pools trade in one direction only:
+    /// bounds have to count what it gains there. Zero for a token that no pool takes.
+    pub(crate) fn start(&self, token: usize) -> f64 {
+        self.start.get(token).copied().unwrap_or(0.0)
     }
 
     /// Returns whether a token's price, and the depth behind it, are unchanged.

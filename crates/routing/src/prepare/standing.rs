@@ -19,7 +19,7 @@ use crate::tuning::Tuning;
 /// Standing arbitrage (see the module's text). Values are in wei of ether.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Standing {
-    /// Price of every token, in wei per atomic unit; zero without one.
+    /// Price of every token, in wei per atomic unit; zero for one that no pool takes.
     prices: Vec<f64>,
     /// Profit of each pair at those prices, within the capacity of its curve.
     profit: Vec<f64>,
@@ -51,7 +51,7 @@ impl Standing {
         groups: &Groups,
         touched: &[bool],
     ) -> Self {
-        let prices = (0..graph.token_count()).map(|token| reference.wei_per_unit(token).unwrap_or(0.0)).collect();
+        let prices = (0..graph.token_count()).map(|token| reference.start(token)).collect();
         let (profit, out_of_line) = (self.profit.clone(), self.out_of_line.clone());
         let mut state = Self { prices, profit, out_of_line, earning: Vec::new() };
         let mut settle = Settle::new(graph, curves, reference);

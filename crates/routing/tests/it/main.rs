@@ -18,3 +18,4 @@ mod properties;
 mod purchases;
 mod simple_plans;
 mod small_markets;
+mod unpriced;
