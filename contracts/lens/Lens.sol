@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 /// @title Views of a concentrated-liquidity pool
 /// @notice Names the views of Uniswap V3's pools that the lens calls. It needs their selectors only, so no answers are declared.
 interface IConcentratedPool {
-    /// @notice Returns seven words: the square root of the price, the tick, four words that the lens skips, and whether the pool is
-    /// unlocked.
+    /// @notice Returns seven words: the square root of the price, the tick, three words that the lens skips, the protocol's share of the
+    /// fee, and whether the pool is unlocked.
     function slot0() external view;
 
     /// @notice Returns the liquidity in range.
@@ -38,12 +38,13 @@ contract Lens {
         return PROBE;
     }
 
-    /// @notice Reads the pool's price, tick, lock and liquidity, and the initialised ticks of the bitmap's words from `word` to `last`.
-    /// @dev Returns packed bytes, big-endian, without ABI encoding: square root of the price (uint160), tick (int24), unlocked (uint8),
-    /// liquidity (uint128), the first word that was not read (int32; last + 1 if all were), then 35 bytes for each tick, ascending: index
-    /// (int24), net liquidity (int128), gross liquidity (uint128). Stops between two words once `gasBudget` is used or little gas is left;
-    /// the caller continues there. Reverts without data if a view of the pool reverts or answers too little, or if a tick of the bitmap is
-    /// not initialised.
+    /// @notice Reads the pool's price, tick, protocol fee, lock and liquidity, and the initialised ticks of the bitmap's words from `word`
+    /// to `last`.
+    /// @dev Returns packed bytes, big-endian, without ABI encoding: square root of the price (uint160), tick (int24), protocol's share of the
+    /// fee (uint32), unlocked (uint8), liquidity (uint128), the first word that was not read (int32; last + 1 if all were), then 35 bytes
+    /// for each tick, ascending: index (int24), net liquidity (int128), gross liquidity (uint128). Stops between two words once `gasBudget`
+    /// is used or little gas is left; the caller continues there. Reverts without data if a view of the pool reverts or answers too little,
+    /// or if a tick of the bitmap is not initialised.
     /// @param pool pool to read
     /// @param spacing tick spacing of the pool
     /// @param word first word of the bitmap to read
@@ -64,13 +65,14 @@ contract Lens {
         assembly {
             mstore(out, shl(96, mload(answer)))
             mstore(add(out, 20), shl(232, mload(add(answer, 0x20))))
-            mstore(add(out, 23), shl(248, iszero(iszero(mload(add(answer, 0xc0))))))
+            mstore(add(out, 23), shl(224, mload(add(answer, 0xa0))))
+            mstore(add(out, 27), shl(248, iszero(iszero(mload(add(answer, 0xc0))))))
         }
         ask(pool, IConcentratedPool.liquidity.selector, 0, 1, answer);
         assembly {
-            mstore(add(out, 24), shl(128, mload(answer)))
+            mstore(add(out, 28), shl(128, mload(answer)))
         }
-        uint256 end = out + 44;
+        uint256 end = out + 48;
         for (; word <= last; word++) {
             if (gasleft() < stopBelow) break;
             ask(pool, IConcentratedPool.tickBitmap.selector, word, 1, answer);
@@ -90,8 +92,8 @@ contract Lens {
         }
         assembly {
             // Four bytes before the ticks; what they overwrite beyond is written again first.
-            let first := mload(add(out, 44))
-            mstore(add(out, 40), or(shl(224, word), shr(32, first)))
+            let first := mload(add(out, 48))
+            mstore(add(out, 44), or(shl(224, word), shr(32, first)))
             return(out, sub(end, out))
         }
     }

@@ -89,6 +89,7 @@ fn concentrated() -> PoolState {
         tick: 0,
         liquidity: 99_000,
         fee_pips: 3_000,
+        fee_protocol: 0,
         tick_spacing: 60,
         ticks: (-100..100).map(tick).collect(),
     })

@@ -178,6 +178,7 @@ mod tests {
             tick: 0,
             liquidity,
             fee_pips: 3_000,
+            fee_protocol: 0,
             tick_spacing: 60,
             ticks,
         });

@@ -35,6 +35,7 @@ pub(crate) fn market() -> Market {
         tick: 0,
         liquidity,
         fee_pips: 3_000,
+        fee_protocol: 0,
         tick_spacing: 60,
         ticks: ticks.collect::<Vec<_>>().into(),
     };

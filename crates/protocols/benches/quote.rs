@@ -69,6 +69,7 @@ fn ladder() -> Pool {
         tick: 3,
         liquidity: (1_001_000 * ETHER),
         fee_pips: 500,
+        fee_protocol: 0,
         tick_spacing: 10,
         ticks: ticks.collect::<Arc<[_]>>(),
     };

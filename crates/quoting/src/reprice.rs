@@ -123,6 +123,7 @@ mod tests {
             tick: 0,
             liquidity,
             fee_pips: 3_000,
+            fee_protocol: 0,
             tick_spacing: 60,
             ticks: Arc::from(ticks),
         };

@@ -230,6 +230,7 @@ fn concentrated() -> (Pool, Log, Log) {
         tick: 0,
         liquidity: 1_000,
         fee_pips: 3_000,
+        fee_protocol: 0,
         tick_spacing: 60,
         ticks: [tick(-600, 1_000), tick(600, -1_000)].into(),
     };

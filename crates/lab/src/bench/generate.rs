@@ -274,6 +274,7 @@ fn concentrated_state(random: &mut Random, coins: [Coin; 2], depth_ether: f64, t
         tick,
         liquidity: in_range,
         fee_pips,
+        fee_protocol: 0,
         tick_spacing: spacing,
         ticks: merged(steps).into(),
     }

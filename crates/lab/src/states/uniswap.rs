@@ -36,6 +36,7 @@ pub(crate) fn pool(pool: &Fields<'_>) -> Result<uniswap_v3::State, StateError> {
         tick: signed(pool, "tick")?,
         liquidity: liquidity(pool)?,
         fee_pips,
+        fee_protocol: 0,
         tick_spacing: signed(pool, "tick_spacing")?,
         ticks: ticks(pool)?,
     })

@@ -67,6 +67,7 @@ fn pool_state(pool: &Value) -> uniswap_v3::State {
         tick: number(&pool["tick"]),
         liquidity: number(&pool["liquidity"]),
         fee_pips: number(&pool["fee_pips"]),
+        fee_protocol: 0,
         tick_spacing: number(&pool["tick_spacing"]),
         ticks: ticks.collect::<Arc<[_]>>(),
     }

@@ -20,6 +20,7 @@ fn sample() -> Market {
         tick: 0,
         liquidity: liquidity.unsigned_abs(),
         fee_pips: 3_000,
+        fee_protocol: 0x44,
         tick_spacing: 60,
         ticks: ticks.map(|(index, net)| uniswap_v3::Tick::new(index, net, net.unsigned_abs()).unwrap()).into(),
     };
@@ -48,6 +49,18 @@ fn a_market_comes_back_as_it_was_saved() {
     assert_eq!(back.pools(), market.pools());
     assert!(back.tokens().iter().eq(market.tokens().iter()));
     assert_eq!(back.to_bytes().unwrap(), bytes, "the same market gives the same bytes");
+}
+
+/// Files of earlier versions hold no share of Uniswap V3's protocol.
+#[test]
+fn a_file_without_a_protocols_share_has_none() {
+    let bytes = sample().to_bytes().unwrap();
+    let mut body: serde_json::Value = unpack(&MARKET, &bytes).unwrap();
+    let state = body["pools"][1]["state"].as_object_mut().unwrap().values_mut().next().unwrap();
+    assert_eq!(state.as_object_mut().unwrap().remove("fee_protocol"), Some(0x44.into()));
+    let market = Market::from_bytes(&pack(&MARKET, &body).unwrap()).unwrap();
+    let PoolState::UniswapV3(state) = &market.pools()[1].state else { panic!("a V3 pool has a V3 state") };
+    assert_eq!(state.fee_protocol, 0);
 }
 
 #[test]

@@ -11,9 +11,11 @@ pub(super) fn pair_curve(state: &State, costs: &Costs) -> PairCurve {
     let start = from_x96(state.sqrt_price_x96);
     let falling = stretches(state, &stops(state, costs, true), |root| root.min(start), true);
     let rising = stretches(state, &stops(state, costs, false), |root| 1.0 / root.max(start), false);
+    // the curve has one base cost: that of the cheaper direction, as a bound must not charge too much
+    let protocol_fee = state.protocol_fee_gas_units(true).min(state.protocol_fee_gas_units(false));
     PairCurve {
         directions: [Direction::new(gamma, start, &falling), Direction::new(gamma, 1.0 / start, &rising)],
-        gas_units: costs.swap_gas_units as f64,
+        gas_units: (costs.swap_gas_units + protocol_fee) as f64,
     }
 }
 

@@ -2,14 +2,17 @@
 
 use alloy_primitives::U256;
 
-use super::{State, Tick, reader::words};
+use super::{
+    State, Tick,
+    reader::{fee_protocol, words},
+};
 use crate::{
     Discovered, StateReader, lens,
     reading::{self, Reading, Stop},
 };
 
-/// Bytes of the answer before the ticks: price, tick, lock, liquidity, next word.
-const HEADER_BYTES: usize = 44;
+/// Bytes of the answer before the ticks: price, tick, protocol fee, lock, liquidity, next word.
+const HEADER_BYTES: usize = 48;
 
 /// Bytes of a tick: index, net liquidity, gross liquidity.
 const TICK_BYTES: usize = 35;
@@ -46,8 +49,9 @@ fn take(answer: &[u8], state: &mut State, ticks: &mut Vec<Tick>) -> Result<i32, 
     let number = |from: usize, to: usize| U256::from_be_slice(header.get(from..to).unwrap_or_default());
     state.sqrt_price_x96 = number(0, 20);
     state.tick = signed_24(header.get(20..23).unwrap_or_default());
-    let unlocked = !number(23, 24).is_zero();
-    state.liquidity = number(24, 40).saturating_to();
+    state.fee_protocol = fee_protocol(number(23, 27).saturating_to());
+    let unlocked = !number(27, 28).is_zero();
+    state.liquidity = number(28, 44).saturating_to();
     if !unlocked && !state.sqrt_price_x96.is_zero() {
         return Err("locked between transactions");
     }
@@ -57,7 +61,7 @@ fn take(answer: &[u8], state: &mut State, ticks: &mut Vec<Tick>) -> Result<i32, 
     for record in records.chunks_exact(TICK_BYTES) {
         ticks.push(tick(record).ok_or("a tick out of range")?);
     }
-    let next_word = header.get(40..44).and_then(|bytes| bytes.try_into().ok());
+    let next_word = header.get(44..48).and_then(|bytes| bytes.try_into().ok());
     Ok(next_word.map_or(0, i32::from_be_bytes))
 }
 
@@ -87,7 +91,7 @@ mod tests {
 
     fn answer(price: U256, next_word: i32, ticks: &[(i32, i128, u128)]) -> Option<Bytes> {
         let mut bytes = price.to_be_bytes::<32>()[12..].to_vec();
-        bytes.extend([0, 0, 0, 1]);
+        bytes.extend([0, 0, 0, 0, 0, 0, 0, 1]);
         bytes.extend(0u128.to_be_bytes());
         bytes.extend(next_word.to_be_bytes());
         for (index, net, gross) in ticks {
@@ -116,7 +120,7 @@ mod tests {
         let one = U256::ONE << 96;
         let endless = answer(one, -347, &[]);
         let beyond = answer(one, 400, &[]);
-        let cut = answer(one, 347, &[]).map(|bytes| bytes.slice(..43));
+        let cut = answer(one, 347, &[]).map(|bytes| bytes.slice(..47));
         let odd = answer(one, 347, &[]).map(|bytes| [&bytes[..], &[0]].concat().into());
         for wrong in [None, Some(Bytes::new()), endless, beyond, cut, odd] {
             let mut reader = reader(&pool(10)).unwrap();

@@ -13,6 +13,7 @@ sol! {
     event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick);
     event Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1);
     event Burn(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1);
+    event SetFeeProtocol(uint8 feeProtocol0Old, uint8 feeProtocol1Old, uint8 feeProtocol0New, uint8 feeProtocol1New);
 }
 
 /// `topic0` of `Initialize`, which sets the first price.
@@ -23,11 +24,14 @@ pub(crate) const MINT: B256 = b256!("7a53080ba414158be7ec69b987b5fb7d07dee101fe8
 /// `topic0` of `Burn`, which removes liquidity.
 pub(crate) const BURN: B256 = b256!("0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c");
 
+/// `topic0` of `SetFeeProtocol`, which sets the protocol's share of the fee. PancakeSwap's has wider numbers.
+const SET_FEE_PROTOCOL: B256 = b256!("973d8d92bb299f4af6ce49b52a8adb85ae46b9f214c4c4fc06ac77401237b133");
+
 /// Events of a pool's code. Forks differ in their `Swap` event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Logs {
-    /// `topic0` of every event that changes the output of swaps. `Collect`, `Flash`, `SetFeeProtocol` and the oracle's
-    /// events do not.
+    /// `topic0` of every event that changes the output or the gas of swaps. `Collect`, `Flash` and the oracle's events
+    /// do not.
     pub(super) topics: &'static [B256],
     swap: B256,
     price_after: fn(&LogData) -> Option<After>,
@@ -35,13 +39,13 @@ pub(crate) struct Logs {
 
 impl Logs {
     /// Uniswap's own events.
-    pub(crate) const UNISWAP: Self = Self::with_swap(SWAP, &[INITIALIZE, SWAP, MINT, BURN], |data| {
+    pub(crate) const UNISWAP: Self = Self::with_swap(SWAP, &[INITIALIZE, SWAP, MINT, BURN, SET_FEE_PROTOCOL], |data| {
         let event = Swap::decode_log_data_validate(data).ok()?;
         let (sqrt_price_x96, tick) = (U256::from(event.sqrtPriceX96), event.tick.as_i32());
         Some(After { sqrt_price_x96, tick, liquidity: event.liquidity })
     });
 
-    /// Returns Uniswap's events with another `Swap`; `topics` lists all four.
+    /// Returns Uniswap's events with another `Swap`; `topics` lists all.
     pub(crate) const fn with_swap(
         swap: B256,
         topics: &'static [B256],
@@ -83,6 +87,11 @@ fn apply(state: &mut State, topic0: B256, log: &Log) -> Result<Freshness, Decode
             let event: Burn = decode(log)?;
             let range = (event.tickLower.as_i32(), event.tickUpper.as_i32());
             change_liquidity(state, range, Change { amount: event.amount, minted: false })
+        }
+        SET_FEE_PROTOCOL => {
+            let event: SetFeeProtocol = decode(log)?;
+            state.fee_protocol = event.feeProtocol0New | event.feeProtocol1New << 4;
+            Ok(())
         }
         _ => return Ok(Freshness::Unaffected),
     };

@@ -12,7 +12,7 @@ use crate::{
 };
 
 sol! {
-    // `feeProtocol` is 8 bits wide at Uniswap, 32 at PancakeSwap
+    // `feeProtocol` is 8 bits wide at Uniswap, 32 at PancakeSwap, where it is 0 or at least 1,000
     function slot0() external view returns (uint160 sqrtPriceX96, int24 tick, uint16 observationIndex, uint16 observationCardinality, uint16 observationCardinalityNext, uint32 feeProtocol, bool unlocked);
     function liquidity() external view returns (uint128 inRange);
     function tickBitmap(int16 word) external view returns (uint256 bits);
@@ -32,6 +32,7 @@ fn read(pool: &Discovered, reading: &mut Reading) -> Result<State, Stop> {
     let mut state = State::uninitialised(pool.fee_pips, pool.tick_spacing);
     (state.sqrt_price_x96, state.tick, state.liquidity) =
         (U256::from(slot0.sqrtPriceX96), slot0.tick.as_i32(), liquidity);
+    state.fee_protocol = fee_protocol(slot0.feeProtocol);
     if !state.sqrt_price_x96.is_zero() {
         if !slot0.unlocked {
             return Err(reading.impossible("locked between transactions"));
@@ -40,6 +41,11 @@ fn read(pool: &Discovered, reading: &mut Reading) -> Result<State, Stop> {
     }
     state.validate().map_err(|what| reading.impossible(what))?;
     Ok(state)
+}
+
+/// Returns `feeProtocol` as the state holds it: zero if it is PancakeSwap's, which takes more than 8 bits.
+pub(super) fn fee_protocol(in_slot0: u32) -> u8 {
+    u8::try_from(in_slot0).unwrap_or_default()
 }
 
 /// Returns the calls for price and liquidity in range, with the answers that a state leads to.

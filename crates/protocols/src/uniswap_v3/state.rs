@@ -22,6 +22,11 @@ pub struct State {
     pub liquidity: u128,
     /// Fee on the amount in, in hundredths of a basis point.
     pub fee_pips: u32,
+    /// The protocol's share of the fee, as the contract stores it: one part in the low four bits of the fee on coin 0,
+    /// one part in the high four bits of that on coin 1, nothing where they are zero. Changes the gas of a swap and no
+    /// amount. Zero for PancakeSwap, whose gas always includes it.
+    #[serde(default)]
+    pub fee_protocol: u8,
     /// Spacing of usable ticks.
     pub tick_spacing: i32,
     /// Initialised ticks, in ascending order.
@@ -83,7 +88,8 @@ pub struct After {
 impl State {
     /// Returns a pool that was created but not initialised: it refuses every swap.
     pub fn uninitialised(fee_pips: u32, tick_spacing: i32) -> Self {
-        Self { sqrt_price_x96: U256::ZERO, tick: 0, liquidity: 0, fee_pips, tick_spacing, ticks: Arc::from([]) }
+        let (sqrt_price_x96, ticks) = (U256::ZERO, Arc::from([]));
+        Self { sqrt_price_x96, tick: 0, liquidity: 0, fee_pips, fee_protocol: 0, tick_spacing, ticks }
     }
 
     /// Checks that the state is possible: parameters in range, price and tick consistent, ticks ascending and on the

@@ -74,9 +74,10 @@ impl State {
         if walk.moved.is_zero() {
             return Err(SwapError::ZeroOutput);
         }
+        let gas_units = costs.of_swap(walk.tick != before.tick, walk.ticks_crossed, walk.words_crossed);
         Ok(Swap {
             amount_out: walk.moved,
-            gas_units: costs.of_swap(walk.tick != before.tick, walk.ticks_crossed, walk.words_crossed),
+            gas_units: gas_units + self.protocol_fee_gas_units(zero_for_one),
             after: crate::After::UniswapV3(After {
                 sqrt_price_x96: walk.price_x96,
                 tick: walk.tick,

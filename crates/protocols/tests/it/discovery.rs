@@ -87,6 +87,7 @@ fn topics_are_the_hashes_of_their_signatures() {
         "Swap(address,address,int256,int256,uint160,uint128,int24)",
         "Mint(address,address,int24,int24,uint128,uint256,uint256)",
         "Burn(address,int24,int24,uint128,uint256,uint256)",
+        "SetFeeProtocol(uint8,uint8,uint8,uint8)",
     ]
     .map(keccak256);
     for product in [Product::UniswapV2, Product::SushiswapV2] {
@@ -95,7 +96,7 @@ fn topics_are_the_hashes_of_their_signatures() {
     for product in [Product::UniswapV3, Product::SushiswapV3] {
         assert_eq!(product.freshness_topics(), pool_topics);
     }
-    let [initialize, _, mint, burn] = pool_topics;
+    let [initialize, _, mint, burn, _] = pool_topics;
     let swap = keccak256("Swap(address,address,int256,int256,uint160,uint128,int24,uint128,uint128)");
     assert_eq!(Product::PancakeswapV3.freshness_topics(), [initialize, swap, mint, burn]);
 }

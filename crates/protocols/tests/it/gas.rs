@@ -3,7 +3,7 @@
 
 use alloy_primitives::U256;
 use braid_primitives::ExecutionBlock;
-use braid_protocols::uniswap_v3::gas::{SWAP_GAS_UNITS, TICK_GAS_UNITS, WORD_GAS_UNITS};
+use braid_protocols::uniswap_v3::gas::{PROTOCOL_FEE_GAS_UNITS, SWAP_GAS_UNITS, TICK_GAS_UNITS, WORD_GAS_UNITS};
 
 use crate::support::v3::{Code, Venue};
 
@@ -64,6 +64,46 @@ fn each_word_walked_through_costs_what_the_model_says() {
     let words = rows.iter().map(|row| row.1 / WORD_GAS_UNITS);
     println!("words walked, gas: {:?}", words.zip(rows.iter().map(|row| row.0)).collect::<Vec<_>>());
     assert!(error_of_growth(&rows).abs() < 0.07, "off by {}", error_of_growth(&rows));
+}
+
+/// Changes the protocol's share in one pool, so that the gas of the test harness cancels out. The slot of the shares was
+/// written before, like that of a pool in use.
+#[test]
+fn a_share_of_the_protocol_costs_what_the_model_says_and_only_where_it_is_on() {
+    let ladder: Vec<_> =
+        (-40..40).map(|step| (step * 60, (step + 1) * 60, 10_u128.pow(18) + 1_000 * (step + 50) as u128)).collect();
+    let mut venue = used_pool(&ladder);
+    venue.set_fee_protocol([4, 10]);
+    for zero_for_one in [true, false] {
+        venue.swap(zero_for_one, U256::from(10_u64.pow(17))).unwrap();
+    }
+    let mut measure = |shares| {
+        venue.set_fee_protocol(shares);
+        assert_eq!(venue.read(), venue.state);
+        let mut rows = Vec::new();
+        for amount_in in (0..12).map(|step| U256::from(10_u64.pow(15) + step * 6 * 10_u64.pow(15))) {
+            for (coin_in, coin_out) in [(0, 1), (1, 0)] {
+                let model = venue.priced().swap(&NOW, coin_in, coin_out, amount_in).unwrap();
+                rows.push((venue.try_swap(coin_in == 0, amount_in).unwrap().gas_used as f64, model.gas_units as f64));
+            }
+        }
+        (venue.record.curve(&venue.state, [0, 1], &NOW).unwrap().gas_units, rows)
+    };
+    let (curve_without, without) = measure([0, 0]);
+    for shares in [[4, 10], [4, 0], [0, 10], [0, 0]] {
+        let (curve, with) = measure(shares);
+        for ((measured, model), (measured_without, model_without)) in with.into_iter().zip(&without) {
+            let [measured, model] = [measured - measured_without, model - model_without];
+            println!("{shares:?}: {measured} more gas, {model} by the model");
+            assert!((model - measured).abs() < 0.01 * measured_without, "{measured} more gas, {model} by the model");
+        }
+        let in_curve = if shares.contains(&0) { 0 } else { PROTOCOL_FEE_GAS_UNITS };
+        assert_eq!(
+            curve - curve_without,
+            in_curve as f64,
+            "the curve has one base cost: that of the cheaper direction"
+        );
+    }
 }
 
 /// Compares equal pools of both codes, so that the gas of the test harness cancels out. The additional gas of

@@ -90,6 +90,7 @@ fn v3_state(
         tick,
         liquidity: in_range,
         fee_pips,
+        fee_protocol: 0,
         tick_spacing,
         ticks: ticks.collect::<Arc<[_]>>(),
     }
@@ -259,7 +260,7 @@ proptest! {
         let sqrt_price_x96 = tick_math::sqrt_price_at_tick(tick).filter(|_| at_price).unwrap_or(price);
         let ticks: Arc<[Tick]> = ticks.into_iter().filter_map(|(index, net, gross)| Tick::new(index, net, gross)).collect();
         let state =
-            uniswap_v3::State { sqrt_price_x96, tick, liquidity: parameters.3, fee_pips, tick_spacing, ticks };
+            uniswap_v3::State { sqrt_price_x96, tick, liquidity: parameters.3, fee_pips, fee_protocol: 0, tick_spacing, ticks };
         let _ = state.validate();
         drop(state.swap(zero_for_one, amount_in));
     }

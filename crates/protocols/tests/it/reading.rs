@@ -14,17 +14,19 @@ fn a_pool_followed_by_its_logs_is_the_pool_that_its_views_show() {
         venue.populate(&mut random, 25);
         for _ in 0..40 {
             let position = random.below(venue.positions.len() as u64) as usize;
-            match random.below(4) {
+            match random.below(5) {
                 0 => {
                     let (lower, upper, liquidity) = venue.positions[position];
                     venue.mint(lower, upper, (liquidity / 3).max(1));
                 }
                 1 => venue.burn(position, venue.positions[position].2),
                 2 => venue.burn(position, venue.positions[position].2 / 2),
+                3 => venue.set_fee_protocol([(); 2].map(|()| [0, 4, 10][random.below(3) as usize])),
                 _ => drop(venue.swap(random.coin(), random.log_uniform(80))),
             }
         }
         assert_eq!(venue.read(), venue.state, "{fee_pips} pips");
+        assert_eq!(venue.read_by_lens(), venue.state, "{fee_pips} pips");
         venue.state().validate().unwrap();
     }
 }

@@ -113,6 +113,7 @@ fn concentrated(sketch: &Sketch) -> uniswap_v3::State {
         tick,
         liquidity: 4 * liquidity as u128,
         fee_pips: sketch.fee,
+        fee_protocol: 0,
         tick_spacing: spacing,
         ticks: ticks.into(),
     }

@@ -54,6 +54,7 @@ fn concentrated(byte: u8) -> Pool {
         tick: 0,
         liquidity: 5,
         fee_pips: 3_000,
+        fee_protocol: 0,
         tick_spacing: 60,
         ticks: Arc::from(ticks),
     };

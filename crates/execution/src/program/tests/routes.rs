@@ -100,6 +100,7 @@ impl Maker {
                 tick: 0,
                 liquidity: 1,
                 fee_pips: 500,
+                fee_protocol: 0,
                 tick_spacing: 10,
                 ticks: Arc::from([]),
             }),

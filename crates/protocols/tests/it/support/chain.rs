@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, Bytes, Log, U256, address, keccak256};
 use alloy_sol_types::{Revert, SolCall, SolError, SolValue};
-use braid_protocols::{Call, DecodeError, Discovered, PoolState, Product, ReadProgress, storage};
+use braid_protocols::{Call, DecodeError, Discovered, PoolState, Product, ReadProgress, StateReader, storage};
 use revm::{
     Context, ExecuteCommitEvm, ExecuteEvm, MainBuilder, MainContext, MainnetEvm,
     context::{BlockEnv, CfgEnv, TxEnv, result::ExecutionResult},
@@ -200,7 +200,11 @@ pub fn read_state(chain: &mut Chain, record: Product, pool: &Discovered) -> Pool
 
 /// Does the same for a pool that the reader may exclude.
 pub fn try_read_state(chain: &mut Chain, record: Product, pool: &Discovered) -> Result<PoolState, DecodeError> {
-    let mut reader = record.reader(pool);
+    read_with(chain, record.reader(pool))
+}
+
+/// Does the same with a reader.
+pub fn read_with(chain: &mut Chain, mut reader: Box<dyn StateReader>) -> Result<PoolState, DecodeError> {
     let mut progress = reader.start();
     loop {
         match progress {

@@ -4,13 +4,13 @@ use alloy_primitives::{Address, I256, U256, aliases::I24, aliases::U24};
 use alloy_sol_types::{SolCall, SolEvent, SolValue, sol};
 use braid_primitives::TokenId;
 use braid_protocols::{
-    Discovered, Freshness, Pool, PoolState, Product,
+    Discovered, Freshness, Pool, PoolState, Product, lens,
     uniswap_v3::{After, State, tick_math},
 };
 
 use super::{
     bytecode,
-    chain::{Chain, OWNER, Reason, read_state},
+    chain::{Chain, OWNER, Reason, read_state, read_with},
     random::Random,
 };
 
@@ -21,6 +21,7 @@ sol! {
     function maxLiquidityPerTick() external view returns (uint128 most);
     function swapPool(address pool, bool zeroForOne, uint256 amountIn) external returns (int256 amount0, int256 amount1);
     function mint(address pool, int24 lower, int24 upper, uint128 liquidity) external;
+    function setFeeProtocol(uint8 feeProtocol0, uint8 feeProtocol1) external;
     function burn(address pool, int24 lower, int24 upper, uint128 liquidity) external;
     event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick);
 }
@@ -181,9 +182,21 @@ impl Venue {
         self.send(self.harness, &call)
     }
 
+    /// Sets the protocol's share of the fee on each coin in a Uniswap pool: one part in so many, or nothing.
+    pub fn set_fee_protocol(&mut self, [of_coin0, of_coin1]: [u8; 2]) {
+        let call = setFeeProtocolCall { feeProtocol0: of_coin0, feeProtocol1: of_coin1 };
+        self.send(self.pool.key.contract, &call).unwrap();
+    }
+
     /// Returns the state as the contract's own views show it.
     pub fn read(&mut self) -> PoolState {
         read_state(&mut self.chain, self.record, &self.pool)
+    }
+
+    /// Returns the state as the lens reads it.
+    pub fn read_by_lens(&mut self) -> PoolState {
+        self.chain.set_code(lens::ADDRESS, lens::runtime_code().clone());
+        read_with(&mut self.chain, self.record.lens_reader(&self.pool).unwrap()).unwrap()
     }
 
     /// Initialises the pool at a random price and mints up to `most` random positions: some wide, most narrow, with
