@@ -10,7 +10,7 @@ use braid_ethereum::NodeError;
 pub(crate) enum Exit {
     /// Anything else.
     Failure = 1,
-    /// An argument or a setting is missing or wrong, or names a file that cannot be used.
+    /// An argument or a setting is missing or wrong, or names an unknown token or a file that cannot be used.
     Usage = 2,
     /// There is no route or not enough liquidity, or a token cannot be swapped.
     NoRoute = 3,
@@ -30,7 +30,8 @@ pub(crate) enum Exit {
 pub(crate) const TABLE: &str = "Exit codes:
   0  done
   1  failed: the message says why
-  2  an argument or a setting is missing or wrong, or names a file that cannot be used: the message says what to write
+  2  an argument or a setting is missing or wrong, or names an unknown token or a file that cannot be used:
+     the message says what to write
   3  no route, not enough liquidity, or a token that cannot be swapped
   4  a node or a service does not answer, or refuses for now
   5  the market is too old, or has moved past the minimum: quote again

@@ -11,6 +11,11 @@ use crate::out;
 use crate::paths::DataDir;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  braid keys --data-dir /var/lib/braid create bot --rate 1200 --expires 90d
+  braid keys --data-dir /var/lib/braid list
+  braid keys --data-dir /var/lib/braid rotate ID --keep-old 15m
+  braid keys --data-dir /var/lib/braid revoke ID")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,

@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print the proxy's address, which is the same on every chain
+    /// Print the proxy's address
     Address,
     /// Compare the code at the proxy's address with the proxy's own
     Verify(ChainArgs),
@@ -67,7 +67,8 @@ const EXAMPLES: &str = "Examples:
   braid proxy deploy --rpc-url http://127.0.0.1:8545 --private-key-file key.txt
   braid proxy deploy --rpc-url http://127.0.0.1:8545 --from 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
 
-Whoever deploys it: the proxy has no owner, and its code and address are the same. Anyone can do it once for a chain.";
+Whoever deploys it: the proxy has no owner, and its code and address are the same. Anyone can do it, once. It works where the
+chain id is 1, on mainnet or a copy of it: elsewhere it refuses every call.";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.command {

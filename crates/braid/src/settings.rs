@@ -12,6 +12,9 @@ use crate::exit::usage;
 use crate::{config_file, out};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  braid config example > braid.toml
+  braid config check --config braid.toml")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: ConfigCommand,
