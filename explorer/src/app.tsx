@@ -60,7 +60,12 @@ function Banner() {
   const text = {
     gone: `${problem?.message ?? "The service cannot be reached."} What you see is what it last said.`,
     stale: "The service's market is stale: it waits for its node, and refuses quotes until a block comes.",
-    aging: ready?.catching_up ? "The service is catching up with missed blocks." : "The service is degraded: its market is older than it should be, or its disk is slow.",
+    aging:
+      ready?.checks.store === "full"
+        ? "The service refuses quotes for now: its disk does not take them."
+        : ready?.catching_up
+          ? "The service is catching up with missed blocks."
+          : "The service is degraded: its market is older than it should be, or its disk, key file or Redis server is at fault. Status says which.",
     syncing: "The service is reading its first market. Quotes come when that is done.",
     stopping: "The service was told to stop: it answers for a moment more.",
   }[how];
