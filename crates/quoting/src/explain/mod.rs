@@ -15,6 +15,9 @@ use crate::model::{
 use crate::shown::Shown;
 use crate::{costs, path, prices, resolve};
 
+/// Most excluded protocols whose cost is told, those with the most pools: each takes one more solve.
+const MOST_COSTS: usize = 6;
+
 /// Explains a draft's route.
 pub(crate) fn explain(draft: &Draft) -> Explanation {
     let (input, route) = (&draft.input, &draft.found.solution.route);
@@ -132,15 +135,24 @@ fn exclusions(draft: &Draft, cost: impl Fn(Option<f64>) -> Option<Gain>) -> Opti
     let count = |product: &Product| (*product, whole.iter().filter(|other| *other == product).count());
     let protocols: Vec<(Product, usize)> = Product::ALL.iter().map(count).filter(|(_, count)| *count > 0).collect();
     let pools = single.len();
+    let valued = with_most_pools(&protocols);
     // a single exclusion costs as much as all of them: no further solve
     let is_only = protocols.len() + usize::from(pools > 0) == 1;
     let part = |allowed: Option<Product>| if is_only { all.clone() } else { without(filter_allowing(draft, allowed)) };
+    let cost_of = |product: Product| if valued.contains(&product) { part(Some(product)) } else { None };
     let protocols = protocols
         .iter()
-        .map(|(product, pools)| ExcludedProtocol { protocol: product.id(), pools: *pools, cost: part(Some(*product)) })
+        .map(|(product, pools)| ExcludedProtocol { protocol: product.id(), pools: *pools, cost: cost_of(*product) })
         .collect();
     let pools_cost = (pools > 0).then(|| part(None)).flatten();
     Some(Exclusions { protocols, pools, pools_cost, cost: all })
+}
+
+/// Returns the excluded protocols whose cost is told, those with the most pools.
+fn with_most_pools(protocols: &[(Product, usize)]) -> Vec<Product> {
+    let mut ordered = protocols.to_vec();
+    ordered.sort_by_key(|(_, pools)| std::cmp::Reverse(*pools));
+    ordered.into_iter().map(|(product, _)| product).take(MOST_COSTS).collect()
 }
 
 /// Returns the request's filter with one product allowed again or, for `None`, with all single pools allowed again.
@@ -191,4 +203,18 @@ fn step_prices(draft: &Draft) -> Vec<StepPrice> {
         Some(StepPrice { step: path::step_id(index), average, marginal: marginal(step) })
     };
     draft.found.solution.route.steps.iter().enumerate().filter_map(price).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A request can exclude every protocol but one, and each cost takes one more solve.
+    #[test]
+    fn the_cost_of_few_protocols_is_told() {
+        let all: Vec<(Product, usize)> = Product::ALL.iter().copied().zip(1..).collect();
+        let most: Vec<Product> = all.iter().rev().take(MOST_COSTS).map(|(product, _)| *product).collect();
+        assert_eq!(with_most_pools(&all), most);
+        assert_eq!(with_most_pools(&all[..2]), [all[1].0, all[0].0]);
+    }
 }

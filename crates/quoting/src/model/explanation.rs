@@ -94,7 +94,8 @@ pub struct ExcludedProtocol {
     pub protocol: &'static str,
     /// Its pools in the market.
     pub pools: usize,
-    /// By how much more the best route would be worth, net of gas, if this protocol alone were allowed.
+    /// By how much more the best route would be worth, net of gas, if this protocol alone were allowed; null without a price, and
+    /// beyond the six excluded protocols with the most pools.
     pub cost: Option<Gain>,
 }
 

@@ -175,10 +175,12 @@ impl Prices {
         self.start.get(token).copied().unwrap_or(0.0)
     }
 
-    /// Returns whether a token's price, and the depth behind it, are unchanged.
+    /// Returns whether a token's price, what stands for it without one, and the depth behind it, are unchanged.
     pub(crate) fn is_as_before(&self, before: &Self, token: usize) -> bool {
-        let of =
-            |prices: &Self| Some((prices.wei_per_unit.get(token)?.to_bits(), prices.depth_wei.get(token)?.to_bits()));
+        let of = |prices: &Self| {
+            let all = [&prices.wei_per_unit, &prices.start, &prices.depth_wei];
+            all.map(|values| values.get(token).map(|value| value.to_bits()))
+        };
         of(self) == of(before)
     }
 

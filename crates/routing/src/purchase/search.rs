@@ -147,9 +147,16 @@ fn first_input(prepared: &Prepared, purchase: &Purchase<'_>) -> U256 {
     by_price.or_else(by_sale).unwrap_or_else(whole).max(U256::ONE)
 }
 
-/// Returns the middle between two inputs; at least one atomic unit.
+/// Returns the middle between two inputs, of their magnitudes if they are far apart; at least one atomic unit.
 fn middle(low: U256, high: U256) -> U256 {
-    (low + high.saturating_sub(low) / U256::from(2)).max(U256::ONE)
+    let middle = if low.is_zero() {
+        high / U256::from(Tuning::PURCHASE_LARGER).root(2)
+    } else if high / U256::from(4) > low {
+        low.saturating_mul(high).root(2)
+    } else {
+        low + high.saturating_sub(low) / U256::from(2)
+    };
+    middle.max(U256::ONE)
 }
 
 /// Computes `amount · wanted / made`, plus a part.
@@ -157,4 +164,34 @@ fn scaled(amount: U256, wanted: U256, made: U256) -> U256 {
     let [extra_part, _] = Tuning::PURCHASE_EXTRA_PARTS;
     let scaled = amount.saturating_mul(wanted) / made.max(U256::ONE);
     scaled.saturating_add(scaled / U256::from(extra_part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_between_too_little_and_far_too_much_is_found_in_few_steps() {
+        // An input of 1,000 sells for nothing, 1,024 times that is more than the market takes, and so is 10,000.
+        let (mut little, mut much) = (U256::from(1_000), U256::from(1_024_000));
+        for _ in 0..5 {
+            let next = middle(little, much);
+            *if next > U256::from(10_000) { &mut much } else { &mut little } = next;
+            if little > U256::from(1_500) {
+                return;
+            }
+        }
+        panic!("between {little} and {much}");
+    }
+
+    #[test]
+    fn a_middle_is_between_its_inputs() {
+        let amounts = [0_u64, 1, 2, 3, 9, 10, 1_000, 1_000_000, u64::MAX].map(U256::from);
+        for (at, low) in amounts.iter().enumerate() {
+            for high in &amounts[at + 1..] {
+                let middle = middle(*low, *high);
+                assert!(middle >= (*low).max(U256::ONE) && middle <= *high, "{low}, {middle}, {high}");
+            }
+        }
+    }
 }
