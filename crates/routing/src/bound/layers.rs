@@ -414,6 +414,20 @@ mod tests {
         (ether * 1e18) as u128
     }
 
+    #[test]
+    fn a_sale_of_an_outer_token_has_floors() {
+        // Token 1 has a pool with token 2 alone.
+        let deep = [units(100.0); 2];
+        let market = prepared(&[((1, 2), deep), ((2, 0), deep), ((2, 3), deep), ((3, 0), deep)]);
+        let problem = problem(&market, token(1), U256::from(units(1.0)), token(0));
+        assert!(!market.graph().is_inner(problem.source));
+        let potentials = Potentials::with_first_slippage(&problem, None);
+        let layers = Layers::new(&problem, &reachable(&problem), &potentials.cap);
+        let source = LayerNode { left: problem.hops, token: index32(problem.source), seen: 0 };
+        let floors = layers.floors(&[(source, 0.9)], problem.hops - 1);
+        assert!(floors[layers.place(index32(market.node(token(2))))] > 0.89, "{floors:?}");
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(31), ..ProptestConfig::with_cases(1_000) })]
 

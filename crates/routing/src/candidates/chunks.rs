@@ -357,14 +357,16 @@ mod tests {
         let market = prepared(&straight.chain(around).collect::<Vec<_>>());
         let problem = problem(&market, token(1), U256::from(60 * ETHER), token(0));
         let potentials = Potentials::new(&problem, 1.0);
-        let cut = Cut { chunks: 50, paths: usize::MAX, search: PartSearch::with_tolerance(0.0) };
-        let (flows, expected) = (chunked(&problem, &potentials, cut), searched_each_time(&problem, &potentials, 50));
+        let expected = searched_each_time(&problem, &potentials, 50);
         assert!(expected.flows().len() > 8, "{}", expected.flows().len());
-        for flow in &flows {
-            let amount_in = expected.amount_in(flow.pair).unwrap_or(0.0);
-            assert!((flow.amount_in / amount_in - 1.0).abs() < 1e-9, "{flow:?}, {amount_in}");
+        for search in [PartSearch::with_tolerance(0.0), PartSearch::EXHAUSTIVE] {
+            let flows = chunked(&problem, &potentials, Cut { chunks: 50, paths: usize::MAX, search });
+            for flow in &flows {
+                let amount_in = expected.amount_in(flow.pair).unwrap_or(0.0);
+                assert!((flow.amount_in / amount_in - 1.0).abs() < 1e-9, "{search:?}: {flow:?}, {amount_in}");
+            }
+            assert_eq!(flows.len(), expected.flows().len());
         }
-        assert_eq!(flows.len(), expected.flows().len());
     }
 
     #[test]
