@@ -14,8 +14,8 @@ const { pays, minimums, recipient } = terms(quote.permit2);
 for (const { token, amount } of pays) console.log(`pays ${amount} of ${token}`);
 for (const { token, minimum } of minimums) console.log(`${recipient} gets at least ${minimum} of ${token}`);
 
-await approve(wallet, quote.permit2.approvals);
-const permit2_signature = await sign(wallet, quote.permit2);
+await approve(braid, wallet, quote.permit2.approvals);
+const permit2_signature = await sign(braid, wallet, quote.permit2);
 const built = await braid.build(quote.quote_id, { permit2_signature });
-const { transactionHash } = await mined(wallet, await send(wallet, built));
+const { transactionHash } = await mined(wallet, await send(braid, wallet, built));
 console.log(`swapped by ${built.authorization} in ${transactionHash}`);

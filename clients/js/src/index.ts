@@ -1,5 +1,6 @@
 // Braid's HTTP API. Needs nothing but `fetch`.
 import { Problem } from "./problem.js";
+import { PROXY } from "./terms.js";
 import type { Address, Built, BuildRequest, Chain, Input, Network, Output, Prices, Protocol, Quote, QuoteBody, QuoteRequest, Ready, Token } from "./types.js";
 
 export { outcome, Problem } from "./problem.js";
@@ -20,6 +21,8 @@ export interface BraidOptions {
   timeoutMs?: number | undefined;
   /** The same for `receipt` and `market`, whose files may be large. Default: 180,000. */
   fileTimeoutMs?: number | undefined;
+  /** The execution proxy: a wallet sends to, approves and signs for no other one. Default: the one of this release. */
+  proxy?: Address | undefined;
 }
 
 /** The body of an answer, read to its end. */
@@ -29,12 +32,15 @@ interface Body {
 }
 
 export class Braid {
+  /** The only contract that a wallet sends to, and the only one that it lets take tokens, besides Permit2. */
+  readonly proxy: Address;
   readonly #base: string;
   readonly #headers: Record<string, string>;
   readonly #timeoutMs: number;
   readonly #fileTimeoutMs: number;
 
-  constructor({ base = "http://127.0.0.1:8080", key, timeoutMs = 20_000, fileTimeoutMs = 180_000 }: BraidOptions = {}) {
+  constructor({ base = "http://127.0.0.1:8080", key, timeoutMs = 20_000, fileTimeoutMs = 180_000, proxy = PROXY }: BraidOptions = {}) {
+    this.proxy = proxy;
     this.#base = base.replace(/\/$/, "");
     this.#headers = { "content-type": "application/json", ...(key === undefined ? {} : { "x-api-key": key }) };
     this.#timeoutMs = timeoutMs;

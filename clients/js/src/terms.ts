@@ -21,6 +21,9 @@ type TypedData = NonNullable<Quote["permit2"]>["eip712"];
 /** The Permit2 contract, on every chain. */
 export const PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
 
+/** The execution proxy of this release, at the same address on every chain. */
+export const PROXY = "0x870832a6f7B655159152fcC131233A4850240F66";
+
 /** The fields of a permit, but for what it permits. */
 const PERMIT = "address spender,uint256 nonce,uint256 deadline,BraidOrder witness";
 

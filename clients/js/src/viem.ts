@@ -3,8 +3,9 @@ import type { Account, Chain, Client, Hash, Hex, ReplacementReturnType, Transact
 import { decodeFunctionData, erc20Abi, isHex } from "viem";
 import { sendCalls as viemSendCalls, sendTransaction, signTypedData, waitForTransactionReceipt } from "viem/actions";
 import type { Braid } from "./index.js";
+import { isCallOfProxy } from "./proxy.js";
 import { PERMIT2, sameAddress, terms } from "./terms.js";
-import type { Approval, Built, Quote } from "./types.js";
+import type { Address, Approval, Built, Quote } from "./types.js";
 
 /** A viem client with an account: `createWalletClient({ account, chain: mainnet, transport })`. */
 export type Wallet = Client<Transport, Chain, Account>;
@@ -19,16 +20,19 @@ export class Replaced extends Error {
   override readonly name = "Replaced";
 }
 
-/** Nothing was sent, because it could be lost: it is of another chain or account than the wallet's, or for a proxy that is not deployed. */
+/**
+ * Nothing was sent, because it could be lost: it is of another chain or account than the wallet's, for a proxy that is not deployed, or
+ * for another contract than the proxy, which whoever answers in the service's place could name.
+ */
 export class Unsendable extends Error {
   override readonly name = "Unsendable";
 }
 
-/** Sends the approvals that are missing, one after the other, and waits for each. Sends no other call than an approval of the named spender. */
-export async function approve(wallet: Wallet, approvals: readonly Approval[]): Promise<TransactionReceipt[]> {
+/** Sends the approvals that are missing, one after the other, and waits for each. Sends no other call than an approval of the proxy or Permit2. */
+export async function approve(braid: Braid, wallet: Wallet, approvals: readonly Approval[]): Promise<TransactionReceipt[]> {
   const receipts = [];
   const missing = approvals.filter(({ satisfied }) => satisfied !== true);
-  missing.forEach(refuseOtherCalls);
+  for (const approval of missing) refuseOtherCalls(braid, approval);
   for (const { transactions } of missing) {
     for (const { to, data, value } of transactions) {
       receipts.push(await mined(wallet, await sendTransaction(wallet, { to, data: hex(data), value: BigInt(value) })));
@@ -37,9 +41,9 @@ export async function approve(wallet: Wallet, approvals: readonly Approval[]): P
   return receipts;
 }
 
-/** Signs a quote's typed data as it stands; throws where it is not an order of Braid's. */
-export async function sign(wallet: Wallet, permit2: NonNullable<Quote["permit2"]>): Promise<Hex> {
-  terms(permit2);
+/** Signs a quote's typed data as it stands; throws where it is not an order of Braid's, or not for the proxy. */
+export async function sign(braid: Braid, wallet: Wallet, permit2: NonNullable<Quote["permit2"]>): Promise<Hex> {
+  refuseOtherPermit(braid, permit2);
   const { domain, types, primaryType, message } = permit2.eip712;
   return signTypedData(wallet, { account: wallet.account, domain, types, primaryType, message });
 }
@@ -51,17 +55,17 @@ export async function sign(wallet: Wallet, permit2: NonNullable<Quote["permit2"]
  */
 export async function authorize(braid: Braid, wallet: Wallet, quote: Quote): Promise<Hex | null> {
   refuseWithoutProxy(quote.warnings);
-  if (quote.permit2 !== null) refuseOtherThanPermit2(quote.permit2);
-  const receipts = await approve(wallet, (quote.permit2 ?? quote).approvals);
+  if (quote.permit2 !== null) refuseOtherThanPermit2(braid, quote.permit2);
+  const receipts = await approve(braid, wallet, (quote.permit2 ?? quote).approvals);
   const last = receipts.at(-1);
   if (last !== undefined) await braid.reached(last.blockNumber);
-  return quote.permit2 === null ? null : sign(wallet, quote.permit2);
+  return quote.permit2 === null ? null : sign(braid, wallet, quote.permit2);
 }
 
 /** Sends a build's transaction, unless it must not be sent: its simulation reverted, or it is `Unsendable` by this wallet. */
-export async function send(wallet: Wallet, built: Built): Promise<Hash> {
+export async function send(braid: Braid, wallet: Wallet, built: Built): Promise<Hash> {
   const { to, data, value, gas, max_fee_per_gas: maxFeePerGas, max_priority_fee_per_gas: maxPriorityFeePerGas } = built.transaction;
-  refuse(wallet, built);
+  refuse(braid, wallet, built);
   const fees = { maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) };
   return sendTransaction(wallet, { to, data: hex(data), value: BigInt(value), gas: BigInt(gas), ...fees });
 }
@@ -70,8 +74,8 @@ export async function send(wallet: Wallet, built: Built): Promise<Hash> {
  * Sends approvals and swap as one bundle (EIP-5792) and gives its id for viem's `waitForCallsStatus`. A wallet that knows no bundles is
  * asked for one transaction after the other. An account whose key is here has no wallet to bundle: its approvals are mined first.
  */
-export async function sendCalls(wallet: Wallet, built: Built): Promise<string> {
-  refuse(wallet, built);
+export async function sendCalls(braid: Braid, wallet: Wallet, built: Built): Promise<string> {
+  refuse(braid, wallet, built);
   refuseOtherBundles(built);
   const calls = built.calls.map(({ to, data, value }) => ({ to, data: hex(data), value: BigInt(value) }));
   // a node estimates the gas of the swap on the newest block, where an approval that was just sent is not in place
@@ -84,7 +88,7 @@ export async function sendCalls(wallet: Wallet, built: Built): Promise<string> {
 export async function swap(braid: Braid, wallet: Wallet, quote: Quote): Promise<{ built: Built; receipt: TransactionReceipt }> {
   const permit2_signature = await authorize(braid, wallet, quote);
   const built = await braid.build(quote.quote_id, { permit2_signature });
-  return { built, receipt: await mined(wallet, await send(wallet, built)) };
+  return { built, receipt: await mined(wallet, await send(braid, wallet, built)) };
 }
 
 /** Waits for a transaction that must succeed. */
@@ -100,10 +104,13 @@ export async function mined(wallet: Wallet, hash: Hash): Promise<TransactionRece
   return receipt;
 }
 
-function refuse({ account, chain }: Wallet, { simulation, transaction, warnings }: Built): void {
+function refuse({ proxy }: Braid, { account, chain }: Wallet, { simulation, transaction, warnings }: Built): void {
   refuseWithoutProxy(warnings);
   if (chain.id !== transaction.chain_id) throw new Unsendable(`the transaction is of chain ${transaction.chain_id}, the wallet of chain ${chain.id}`);
   if (!sameAddress(account.address, transaction.from)) throw new Unsendable(`the transaction is of ${transaction.from}, the wallet of ${account.address}`);
+  const { to, data } = transaction;
+  if (!sameAddress(to, proxy)) throw new Unsendable(`the transaction is to ${to}, not to the execution proxy ${proxy}`);
+  if (!isCallOfProxy(hex(data))) throw new Unsendable(`the transaction calls ${data.slice(0, 10)}, which is no swap of the execution proxy`);
   if (simulation?.status !== "reverted") return;
   throw new Reverted(`the simulation reverted: ${simulation.revert?.message ?? "no reason given"}`);
 }
@@ -114,8 +121,9 @@ function refuseWithoutProxy(warnings: Quote["warnings"]): void {
   if (warning !== undefined) throw new Unsendable(warning.message);
 }
 
-/** Whoever answers in the service's place could name a transfer as an approval. */
-function refuseOtherCalls({ token, spender, transactions }: Approval): void {
+/** Whoever answers in the service's place could name a transfer as an approval, or an account of its own as the spender. */
+function refuseOtherCalls({ proxy }: Braid, { token, spender, transactions }: Approval): void {
+  if (!sameAddress(spender, PERMIT2)) refuseOtherSpender(spender, proxy);
   for (const { to, data, value } of transactions) {
     if (!sameAddress(to, token) || BigInt(value) !== 0n || approved(hex(data)) !== spender.toLowerCase()) {
       throw new Unsendable(`a transaction of the approvals is not an approval of ${spender} to take ${token}`);
@@ -142,9 +150,18 @@ function approved(data: Hex): string | null {
   }
 }
 
-/** What is approved and signed must be of Permit2, before anything is sent. */
-function refuseOtherThanPermit2(permit2: NonNullable<Quote["permit2"]>): void {
-  terms(permit2);
+/** A signature lets its spender take the tokens. */
+function refuseOtherPermit({ proxy }: Braid, permit2: NonNullable<Quote["permit2"]>): void {
+  refuseOtherSpender(terms(permit2).spender, proxy);
+}
+
+function refuseOtherSpender(spender: string, proxy: Address): void {
+  if (!sameAddress(spender, proxy)) throw new Unsendable(`${spender} would take the tokens, which is not the execution proxy ${proxy}`);
+}
+
+/** What is approved must be of Permit2, and what is signed of it and the proxy, before anything is sent. */
+function refuseOtherThanPermit2(braid: Braid, permit2: NonNullable<Quote["permit2"]>): void {
+  refuseOtherPermit(braid, permit2);
   const other = permit2.approvals.find(({ spender }) => !sameAddress(spender, PERMIT2));
   if (other !== undefined) throw new Unsendable(`an approval is not of Permit2 but of ${other.spender}`);
 }

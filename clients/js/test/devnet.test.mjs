@@ -33,10 +33,10 @@ const sendsAsItStands = async (transaction) =>
 /** Swaps by signature and checks every amount to the wei. */
 async function settles(inputs, outputs) {
   const quote = await braid.quote({ inputs, outputs, taker });
-  await approve(wallet, quote.permit2.approvals);
+  await approve(braid, wallet, quote.permit2.approvals);
   const { types, domain, primaryType, message } = quote.permit2.eip712;
   const { EIP712Domain, ...own } = types;
-  const signature = await sign(wallet, quote.permit2);
+  const signature = await sign(braid, wallet, quote.permit2);
   assert.ok(await verifyTypedData({ address: taker, domain, types: own, primaryType, message, signature }));
   const before = await Promise.all([...inputs, ...outputs].map(([token]) => holds(token)));
   const { built, receipt } = await swap(braid, wallet, quote);
@@ -66,7 +66,7 @@ test("several inputs are one signature", async () => {
 test("a signature of another account is refused", async () => {
   const quote = await braid.quote({ inputs: [[USDC, 1_000_000n]], outputs: [[WETH, 10_000]], taker });
   const other = connect({ privateKey: "0x" + "11".repeat(32) });
-  const permit2_signature = await sign(other, quote.permit2);
+  const permit2_signature = await sign(braid, other, quote.permit2);
   const problem = await braid.build(quote.quote_id, { permit2_signature }).catch((problem) => problem);
   assert.equal(problem.code, "PERMIT2_SIGNATURE_INVALID");
   assert.equal(problem.errors[0].pointer, "/permit2_signature");
@@ -146,8 +146,8 @@ test("a chat bot offers in words and earns its fee; the user's wallet alone sign
 
   const { text, permit } = await bot.answer(user, "swap 400 USDC to WETH");
   assert.match(text, /^400 USDC get you 0\.[0-9]+ WETH, at least 0\.[0-9]+ WETH\./);
-  await approve(wallet, permit.approvals);
-  const { transaction } = await bot.signed(user, await sign(wallet, permit));
+  await approve(braid, wallet, permit.approvals);
+  const { transaction } = await bot.signed(user, await sign(braid, wallet, permit));
   const [paid, before] = [await holds(USDC, partner), await holds(WETH)];
   const receipt = await sendsAsItStands(transaction);
   assert.equal((await holds(USDC, partner)) - paid, 1_600_000n);
@@ -188,10 +188,10 @@ test("an agent swaps with the tools of the tool server and a wallet of its own",
 
     const quote = await call("quote", { ...swap, outputs: [{ token: WETH, ratio_bps: 10_000 }] });
     assert.ok(quote.why.length > 0 && quote.certificate.gap_bps < 50);
-    const approved = (await approve(wallet, quote.permit2.approvals)).at(-1);
+    const approved = (await approve(braid, wallet, quote.permit2.approvals)).at(-1);
     // a simulation is of the block that the service knows
     if (approved) await braid.reached(approved.blockNumber);
-    const permit2_signature = await sign(wallet, quote.permit2);
+    const permit2_signature = await sign(braid, wallet, quote.permit2);
     const built = await call("build_transaction", { quote_id: quote.quote_id, permit2_signature });
     assert.equal(built.simulation.status, "success");
     const before = await holds(WETH);

@@ -9,8 +9,9 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { Braid, ETHER, outcome, Problem, sameAddress, terms } from "braid-swap";
 import { approve, authorize, mined, Replaced, send, sendCalls, sign, Unsendable } from "braid-swap/viem";
+import { SWAPS } from "../dist/proxy.js";
 import { publint } from "publint";
-import { createWalletClient, custom, encodeFunctionData, erc20Abi, parseTransaction } from "viem";
+import { createWalletClient, custom, encodeFunctionData, erc20Abi, parseTransaction, toFunctionSelector } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { mainnet, optimism } from "viem/chains";
 
@@ -52,7 +53,7 @@ export async function swap(braid: Braid, wallet: Wallet, token: \`0x\${string}\`
   // @ts-expect-error: there may be no certificate
   const wrong: number = quote.certificate.gap_bps;
   const built = await braid.build(quote.quote_id, { permit2_signature: await authorize(braid, wallet, quote) });
-  return \`\${gap} \${wrong} \${await send(wallet, built)}\`;
+  return \`\${gap} \${wrong} \${await send(braid, wallet, built)}\`;
 }
 `;
 
@@ -142,6 +143,9 @@ const account = privateKeyToAccount(`0x${"11".repeat(32)}`);
 /** A wallet whose node answers as it is told. */
 const walletOf = (request, chain = mainnet) => createWalletClient({ account, chain, pollingInterval: 10, transport: custom({ request }, { retryCount: 0 }) });
 
+/** A client that is asked for nothing: it only names the proxy. */
+const braid = new Braid();
+
 const unasked = ({ method }) => assert.fail(`the node is asked for ${method}`);
 
 test("nothing is sent to a proxy that is not deployed, on another chain, or from another account", async () => {
@@ -153,10 +157,51 @@ test("nothing is sent to a proxy that is not deployed, on another chain, or from
     [walletOf(unasked, optimism), built, /of chain 1, the wallet of chain 10/],
     [walletOf(unasked), example, /the transaction is of 0xf39F/],
   ]) {
-    for (const sends of [send, sendCalls]) await assert.rejects(sends(wallet, wrong), (error) => error instanceof Unsendable && why.test(error.message), String(why));
+    for (const sends of [send, sendCalls]) await assert.rejects(sends(braid, wallet, wrong), (error) => error instanceof Unsendable && why.test(error.message), String(why));
   }
-  await assert.rejects(authorize(new Braid(), walletOf(unasked), { ...quote, warnings }), Unsendable);
-  await assert.rejects(send(walletOf(unasked), { ...built, simulation: { status: "reverted", revert: null } }), /no reason given/);
+  await assert.rejects(authorize(braid, walletOf(unasked), { ...quote, warnings }), Unsendable);
+  await assert.rejects(send(braid, walletOf(unasked), { ...built, simulation: { status: "reverted", revert: null } }), /no reason given/);
+});
+
+test("nothing is sent but a swap to the execution proxy, and nothing else is approved or signed for", async () => {
+  const artifact = JSON.parse(readFileSync(join(root, "../../contracts/artifacts/ExecutionProxy.json"), "utf8"));
+  assert.equal(braid.proxy, artifact.address);
+  const swaps = artifact.abi.filter(({ type, name }) => type === "function" && name !== "balancerV3UnlockCallback");
+  const selectors = (abi) => abi.filter(({ type }) => type === "function").map(toFunctionSelector).sort();
+  assert.deepEqual(selectors(SWAPS), selectors(swaps));
+
+  const [quote, example] = [exampleOf("/v1/quote"), exampleOf("/v1/build")];
+  const built = { ...example, transaction: { ...example.transaction, from: account.address }, simulation: null };
+  const { data } = built.transaction;
+  const callback = toFunctionSelector(artifact.abi.find(({ name }) => name === "balancerV3UnlockCallback"));
+  const transfer = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [account.address, 1n] });
+  for (const [wrong, why] of [
+    [{ to: quote.inputs[0].address, data: transfer }, /not to the execution proxy 0x8708/],
+    [{ to: account.address }, /not to the execution proxy/],
+    [{ data: transfer }, /calls 0xa9059cbb, which is no swap/],
+    [{ data: callback + data.slice(10) }, /no swap/],
+    [{ data: data.slice(0, 10) }, /no swap/],
+    [{ data: "0x" }, /no swap/],
+  ]) {
+    const transaction = { ...built.transaction, ...wrong };
+    const calls = [{ ...built.calls.at(-1), ...wrong }];
+    for (const sends of [send, sendCalls]) await assert.rejects(sends(braid, walletOf(unasked), { ...built, transaction, calls }), (error) => error instanceof Unsendable && why.test(error.message), String(why));
+  }
+
+  const refused = (work) => assert.rejects(work, (error) => error instanceof Unsendable && /would take the tokens/.test(error.message));
+  const [approval] = quote.approvals;
+  const args = [account.address, 1n];
+  const ofStranger = { ...approval, spender: account.address, transactions: [{ ...approval.transactions[0], data: encodeFunctionData({ abi: erc20Abi, functionName: "approve", args }) }] };
+  await refused(approve(braid, walletOf(unasked), [approval, ofStranger]));
+  const { eip712 } = quote.permit2;
+  const permit2 = { ...quote.permit2, eip712: { ...eip712, message: { ...eip712.message, spender: account.address } } };
+  await refused(sign(braid, walletOf(unasked), permit2));
+  await refused(authorize(braid, walletOf(unasked), { ...quote, permit2 }));
+  // what the caller says counts
+  const other = new Braid({ proxy: account.address });
+  await refused(sign(other, walletOf(unasked), quote.permit2));
+  assert.match(await sign(other, walletOf(unasked), permit2), /^0x/);
+  await assert.rejects(send(other, walletOf(unasked), built), /not to the execution proxy 0x19E7/);
 });
 
 test("an approval is sent only if it is one, of the token and spender that it names", async () => {
@@ -168,13 +213,13 @@ test("an approval is sent only if it is one, of the token and spender that it na
   const other = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [account.address, 1n] });
   const wrong = [{ to: spender }, { data: transfer }, { data: other }, { data: "0x" }, { value: "1" }].map((change) => ({ ...approval, transactions: [call, { ...call, ...change }] }));
   for (const one of wrong) {
-    await assert.rejects(approve(walletOf(unasked), [one]), Unsendable, JSON.stringify(one.transactions[1]));
-    assert.deepEqual(await approve(walletOf(unasked), [{ ...one, satisfied: true }]), []);
+    await assert.rejects(approve(braid, walletOf(unasked), [one]), Unsendable, JSON.stringify(one.transactions[1]));
+    assert.deepEqual(await approve(braid, walletOf(unasked), [{ ...one, satisfied: true }]), []);
   }
   const elsewhere = { token, spender: account.address, satisfied: false, transactions: [{ ...call, data: other }] };
-  await assert.rejects(authorize(new Braid(), walletOf(unasked), { ...quote, permit2: { ...quote.permit2, approvals: [elsewhere] } }), Unsendable);
+  await assert.rejects(authorize(braid, walletOf(unasked), { ...quote, permit2: { ...quote.permit2, approvals: [elsewhere] } }), Unsendable);
   // what is one is sent: the node is asked
-  await assert.rejects(approve(walletOf(() => Promise.reject(new Error("the node was asked"))), [approval]), /the node was asked/);
+  await assert.rejects(approve(braid, walletOf(() => Promise.reject(new Error("the node was asked"))), [approval]), /the node was asked/);
 });
 
 test("a transaction that was cancelled is not taken for one that was mined; one with a higher fee is", async () => {
@@ -227,18 +272,18 @@ test("approvals of an account whose key is here are mined before its swap is sen
     }
   };
   assert.equal(built.calls.length, 2);
-  await sendCalls(walletOf(node), built);
+  await sendCalls(braid, walletOf(node), built);
   assert.deepEqual(sent, built.calls.map(({ to }) => to.toLowerCase()));
   const [approval, swap] = built.calls;
   const transfer = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [account.address, 1n] });
   const elsewhere = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [account.address, 1n] });
   for (const calls of [[], [approval], [swap, approval], [approval, { ...swap, value: "0x1" }], ...[transfer, elsewhere].map((data) => [{ ...approval, data }, swap]), [{ ...approval, value: "1" }, swap]]) {
-    await assert.rejects(sendCalls(walletOf(unasked), { ...built, calls }), Unsendable, JSON.stringify(calls));
+    await assert.rejects(sendCalls(braid, walletOf(unasked), { ...built, calls }), Unsendable, JSON.stringify(calls));
   }
   const bundled = [];
   const bundler = async ({ method, params }) => (method === "wallet_sendCalls" ? (bundled.push(...params[0].calls), { id: "0x1" }) : assert.fail(method));
   const connected = createWalletClient({ account: account.address, chain: mainnet, transport: custom({ request: bundler }) });
-  assert.equal(await sendCalls(connected, built), "0x1");
+  assert.equal(await sendCalls(braid, connected, built), "0x1");
   assert.equal(bundled.length, 2);
 });
 
@@ -261,7 +306,7 @@ test("what is not Permit2's message with an order of Braid's is neither read nor
   const example = exampleOf("/v1/quote");
   const { eip712 } = example.permit2;
   const wallet = walletOf(unasked);
-  assert.match(await sign(wallet, example.permit2), /^0x[0-9a-f]{130}$/);
+  assert.match(await sign(braid, wallet, example.permit2), /^0x[0-9a-f]{130}$/);
   const { types, domain, message } = eip712;
   // the message says what was asked, and something else would be signed
   const grant = { Permit: [{ name: "owner", type: "address" }, { name: "spender", type: "address" }, { name: "value", type: "uint256" }, { name: "nonce", type: "uint256" }, { name: "deadline", type: "uint256" }] };
@@ -279,6 +324,6 @@ test("what is not Permit2's message with an order of Braid's is neither read nor
   ]) {
     const permit2 = { ...example.permit2, eip712: { ...eip712, ...wrong } };
     assert.throws(() => terms(permit2), /not an order/, JSON.stringify(wrong));
-    await assert.rejects(sign(wallet, permit2), /not an order/, JSON.stringify(wrong));
+    await assert.rejects(sign(braid, wallet, permit2), /not an order/, JSON.stringify(wrong));
   }
 });

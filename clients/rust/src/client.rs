@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use alloy_primitives::{Address, Bytes, U256};
+use alloy_primitives::{Address, Bytes, U256, address};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::{BuildRequest, Built, Error, Family, Network, Prices, Problem, Quote, QuoteRequest, Ready, Token};
+
+/// The execution proxy of this release, at the same address on every chain.
+const PROXY: Address = address!("870832a6f7B655159152fcC131233A4850240F66");
 
 /// A service answers within 15 seconds.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -26,6 +29,7 @@ pub struct Braid {
     http: reqwest::Client,
     base: String,
     key: Option<String>,
+    proxy: Address,
 }
 
 #[derive(serde::Deserialize)]
@@ -52,13 +56,24 @@ impl Braid {
     /// A service at an address, such as `http://127.0.0.1:8080`.
     pub fn new(base: impl Into<String>) -> Self {
         let base = base.into().trim_end_matches('/').to_owned();
-        Self { http: reqwest::Client::new(), base, key: None }
+        Self { http: reqwest::Client::new(), base, key: None, proxy: PROXY }
     }
 
     /// Sends an API key. Without one only market data is answered, and quotes where the service allows it.
     #[must_use]
     pub fn with_key(self, key: impl Into<String>) -> Self {
         Self { key: Some(key.into()), ..self }
+    }
+
+    /// Names another execution proxy than the one of this release: a wallet sends to, approves and signs for no other.
+    #[must_use]
+    pub fn with_proxy(self, proxy: Address) -> Self {
+        Self { proxy, ..self }
+    }
+
+    /// Gives the only contract that a wallet sends to, and the only one that it lets take tokens, besides Permit2.
+    pub fn proxy(&self) -> Address {
+        self.proxy
     }
 
     /// Finds the best route.

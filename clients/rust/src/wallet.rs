@@ -9,6 +9,7 @@ use alloy_primitives::{Address, B256, Bytes};
 use alloy_sol_types::SolCall as _;
 
 use crate::permit2::PERMIT2;
+use crate::proxy::is_call_of_proxy;
 use crate::{Approval, Braid, Built, Call, Permit2, Quote, SigningError, Transaction, Warning};
 
 use erc20::approveCall;
@@ -38,6 +39,26 @@ pub enum WalletError {
     /// The execution proxy is not deployed, and nothing was sent: an address without code keeps the ether that it is sent.
     #[error("{0}")]
     ProxyNotDeployed(String),
+    /// The transaction is to another contract than the execution proxy, and nothing was sent: whoever answers in the
+    /// service's place could name any.
+    #[error("the transaction is to {to}, not to the execution proxy {proxy}")]
+    NotToProxy {
+        /// Where the transaction goes.
+        to: Address,
+        /// The proxy that the client knows.
+        proxy: Address,
+    },
+    /// The transaction calls something else of the proxy than a swap, and nothing was sent.
+    #[error("the transaction calls no swap of the execution proxy")]
+    NoSwap,
+    /// Somebody other than the proxy or Permit2 would be allowed to take tokens, and nothing was sent or signed.
+    #[error("{spender} would take the tokens, which is not the execution proxy {proxy}")]
+    OtherSpender {
+        /// Who would take them.
+        spender: Address,
+        /// The proxy that the client knows.
+        proxy: Address,
+    },
     /// A transaction of an approval does something else, and nothing was sent: whoever answers in the service's place
     /// could name a transfer as an approval.
     #[error("a transaction of the approvals is not an approval of {spender} to take {token}")]
@@ -69,29 +90,36 @@ pub async fn authorize<P: Provider, S: Signer>(
 ) -> Result<Option<Bytes>, WalletError> {
     refuse_without_proxy(&quote.warnings)?;
     if let Some(permit2) = &quote.permit2 {
-        permit2.terms()?;
+        refuse_other_spender(braid, permit2.terms()?.spender)?;
         if let Some(Approval { token, .. }) = permit2.approvals.iter().find(|approval| approval.spender != PERMIT2) {
             return Err(WalletError::NoApproval { token: *token, spender: PERMIT2 });
         }
     }
     let approvals = quote.permit2.as_ref().map_or(&quote.approvals, |permit2| &permit2.approvals);
-    if let Some(block_number) = approve(provider, approvals).await? {
+    if let Some(block_number) = approve(braid, provider, approvals).await? {
         braid.reached(block_number).await?;
     }
     match &quote.permit2 {
-        Some(permit2) => Ok(Some(sign(signer, permit2).await?)),
+        Some(permit2) => Ok(Some(sign(braid, signer, permit2).await?)),
         None => Ok(None),
     }
 }
 
 /// Sends the approvals that are missing, one after the other, and waits for each. Gives the block of the last. Sends no
-/// other call than an approval of the named spender.
-pub async fn approve<P: Provider>(provider: &P, approvals: &[Approval]) -> Result<Option<u64>, WalletError> {
+/// other call than an approval of the proxy or Permit2.
+pub async fn approve<P: Provider>(
+    braid: &Braid,
+    provider: &P,
+    approvals: &[Approval],
+) -> Result<Option<u64>, WalletError> {
     let mut last = None;
     let missing: Vec<_> = approvals.iter().filter(|approval| approval.satisfied != Some(true)).collect();
     for approval in &missing {
         if !approval.transactions.iter().all(|call| is_approval(approval, call)) {
             return Err(WalletError::NoApproval { token: approval.token, spender: approval.spender });
+        }
+        if approval.spender != PERMIT2 {
+            refuse_other_spender(braid, approval.spender)?;
         }
     }
     for call in missing.into_iter().flat_map(|approval| &approval.transactions) {
@@ -110,22 +138,36 @@ fn is_approval(approval: &Approval, call: &Call) -> bool {
     call.to == approval.token && call.value.is_zero() && spender == Some(approval.spender)
 }
 
-/// Signs a quote's typed data, whose hash is worked out here.
-pub async fn sign<S: Signer>(signer: &S, permit2: &Permit2) -> Result<Bytes, WalletError> {
+/// Signs a quote's typed data, whose hash is worked out here, unless another contract than the proxy could use it.
+pub async fn sign<S: Signer>(braid: &Braid, signer: &S, permit2: &Permit2) -> Result<Bytes, WalletError> {
     let terms = permit2.terms()?;
+    refuse_other_spender(braid, terms.spender)?;
     Ok(signer.sign_hash(&terms.hash).await?.as_bytes().into())
 }
 
-/// Sends a build's transaction, unless its simulation reverted or the proxy is not deployed.
+/// Sends a build's transaction, unless it is no swap of the proxy, its simulation reverted, or the proxy is not deployed.
 pub async fn send<P: Provider>(
+    braid: &Braid,
     provider: &P,
     built: &Built,
 ) -> Result<PendingTransactionBuilder<Ethereum>, WalletError> {
     refuse_without_proxy(&built.warnings)?;
+    let (to, proxy) = (built.transaction.to, braid.proxy());
+    if to != proxy {
+        return Err(WalletError::NotToProxy { to, proxy });
+    }
+    if !is_call_of_proxy(&built.transaction.data) {
+        return Err(WalletError::NoSwap);
+    }
     if let Some(revert) = built.simulation.as_ref().and_then(|simulation| simulation.revert.as_ref()) {
         return Err(WalletError::SimulationReverted(revert.message.clone()));
     }
     Ok(provider.send_transaction((&built.transaction).into()).await?)
+}
+
+fn refuse_other_spender(braid: &Braid, spender: Address) -> Result<(), WalletError> {
+    let proxy = braid.proxy();
+    if spender == proxy { Ok(()) } else { Err(WalletError::OtherSpender { spender, proxy }) }
 }
 
 fn refuse_without_proxy(warnings: &[Warning]) -> Result<(), WalletError> {

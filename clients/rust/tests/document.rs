@@ -104,7 +104,7 @@ mod wallet {
     use alloy::providers::{Provider, ProviderBuilder};
     use alloy::signers::local::PrivateKeySigner;
     use alloy_primitives::{Address, U256};
-    use braid_swap::wallet::{WalletError, approve, authorize, send};
+    use braid_swap::wallet::{WalletError, approve, authorize, send, sign};
     use braid_swap::{Braid, Built, Quote};
     use serde::de::DeserializeOwned;
     use serde_json::{Value, json};
@@ -119,6 +119,11 @@ mod wallet {
         serde_json::from_value(answer).unwrap()
     }
 
+    /// Returns a client whose service does not answer.
+    fn braid() -> Braid {
+        Braid::new("http://127.0.0.1:1")
+    }
+
     /// Returns a provider whose node does not answer, so that any question to it is another error.
     fn nobody() -> impl Provider {
         ProviderBuilder::new().connect_http("http://127.0.0.1:1".parse().unwrap())
@@ -128,19 +133,56 @@ mod wallet {
     async fn nothing_is_sent_to_a_proxy_that_is_not_deployed() {
         let warnings = json!([{"code": "PROXY_NOT_DEPLOYED", "message": "the execution proxy is not deployed"}]);
         let built: Built = changed("/v1/build", "warnings", warnings.clone());
-        let refused = send(&nobody(), &built).await.unwrap_err();
+        let refused = send(&braid(), &nobody(), &built).await.unwrap_err();
         assert!(matches!(refused, WalletError::ProxyNotDeployed(_)), "{refused}");
         let quote: Quote = changed("/v1/quote", "warnings", warnings);
-        let (braid, signer) = (Braid::new("http://127.0.0.1:1"), PrivateKeySigner::random());
-        let refused = authorize(&braid, &nobody(), &signer, &quote).await.unwrap_err();
+        let refused = authorize(&braid(), &nobody(), &PrivateKeySigner::random(), &quote).await.unwrap_err();
         assert!(matches!(refused, WalletError::ProxyNotDeployed(_)), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_but_a_swap_to_the_proxy_and_nothing_else_is_approved_or_signed_for() {
+        let one = Address::with_last_byte(1);
+        let built: Built = changed("/v1/build", "simulation", Value::Null);
+        let sent = send(&braid(), &nobody(), &built).await.unwrap_err();
+        assert!(matches!(sent, WalletError::Node(_)), "{sent}");
+        let mut elsewhere = built.clone();
+        elsewhere.transaction.to = one;
+        let refused = send(&braid(), &nobody(), &elsewhere).await.unwrap_err();
+        assert!(matches!(refused, WalletError::NotToProxy { to, .. } if to == one), "{refused}");
+        let data = &built.transaction.data;
+        let transfer = [&[0xa9, 0x05, 0x9c, 0xbb], &data[4..]].concat();
+        for data in [transfer, data[..4].to_vec(), Vec::new()] {
+            let mut other = built.clone();
+            other.transaction.data = data.into();
+            let refused = send(&braid(), &nobody(), &other).await.unwrap_err();
+            assert!(matches!(refused, WalletError::NoSwap), "{refused}");
+        }
+
+        let quote: Quote = changed("/v1/quote", "warnings", json!([]));
+        let mut approval = quote.approvals[0].clone();
+        approval.spender = one;
+        let data = [&[0x09, 0x5e, 0xa7, 0xb3], one.into_word().as_slice(), &[0; 32]].concat();
+        approval.transactions[0].data = data.into();
+        let refused = approve(&braid(), &nobody(), &[approval]).await.unwrap_err();
+        assert!(matches!(refused, WalletError::OtherSpender { spender, .. } if spender == one), "{refused}");
+        // what the caller says counts
+        let (other, signer) = (braid().with_proxy(one), PrivateKeySigner::random());
+        let refused = authorize(&other, &nobody(), &signer, &quote).await.unwrap_err();
+        assert!(matches!(refused, WalletError::OtherSpender { proxy, .. } if proxy == one), "{refused}");
+        let permit2 = quote.permit2.as_ref().unwrap();
+        assert!(sign(&braid(), &signer, permit2).await.is_ok());
+        let refused = sign(&other, &signer, permit2).await.unwrap_err();
+        assert!(matches!(refused, WalletError::OtherSpender { .. }), "{refused}");
+        let refused = send(&other, &nobody(), &built).await.unwrap_err();
+        assert!(matches!(refused, WalletError::NotToProxy { .. }), "{refused}");
     }
 
     #[tokio::test]
     async fn an_approval_is_sent_only_if_it_is_one_of_the_token_and_spender_that_it_names() {
         let mut quote: Quote = changed("/v1/quote", "warnings", json!([]));
         let approvals = quote.permit2.as_ref().unwrap().approvals.clone();
-        let refused = approve(&nobody(), &approvals).await.unwrap_err();
+        let refused = approve(&braid(), &nobody(), &approvals).await.unwrap_err();
         assert!(matches!(refused, WalletError::Node(_)), "{refused}");
         let one = Address::with_last_byte(1);
         // another contract, a transfer, another spender, no calldata, ether
@@ -152,14 +194,13 @@ mod wallet {
         wrong[3][0].transactions[0].data = Default::default();
         wrong[4][0].transactions[0].value = U256::from(1);
         for (index, approvals) in wrong.iter_mut().enumerate() {
-            let refused = approve(&nobody(), approvals).await.unwrap_err();
+            let refused = approve(&braid(), &nobody(), approvals).await.unwrap_err();
             assert!(matches!(refused, WalletError::NoApproval { .. }), "{index}: {refused}");
             approvals[0].satisfied = Some(true);
-            assert_eq!(approve(&nobody(), approvals).await.unwrap(), None);
+            assert_eq!(approve(&braid(), &nobody(), approvals).await.unwrap(), None);
         }
         quote.permit2.as_mut().unwrap().approvals[0].spender = one;
-        let (braid, signer) = (Braid::new("http://127.0.0.1:1"), PrivateKeySigner::random());
-        let refused = authorize(&braid, &nobody(), &signer, &quote).await.unwrap_err();
+        let refused = authorize(&braid(), &nobody(), &PrivateKeySigner::random(), &quote).await.unwrap_err();
         assert!(matches!(refused, WalletError::NoApproval { .. }), "{refused}");
     }
 }
