@@ -12,6 +12,6 @@ const wallet = connect();
 
 const quote = await braid.quote({ inputs: [[sell, BigInt(amount)]], outputs: [[buy, 10_000]], taker: wallet.account.address, include_permit2: false });
 const built = await braid.build(quote.quote_id);
-const id = await sendCalls(braid, wallet, built);
+const id = await sendCalls(braid, wallet, quote, built);
 const { status, receipts } = await waitForCallsStatus(wallet, { id, throwOnFailure: true });
 console.log(`${built.calls.length} calls, ${receipts.length} transactions: ${status}`);

@@ -17,5 +17,5 @@ for (const { token, minimum } of minimums) console.log(`${recipient} gets at lea
 await approve(braid, wallet, quote.permit2.approvals);
 const permit2_signature = await sign(braid, wallet, quote.permit2);
 const built = await braid.build(quote.quote_id, { permit2_signature });
-const { transactionHash } = await mined(wallet, await send(braid, wallet, built));
+const { transactionHash } = await mined(wallet, await send(braid, wallet, quote, built));
 console.log(`swapped by ${built.authorization} in ${transactionHash}`);

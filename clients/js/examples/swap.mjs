@@ -12,7 +12,7 @@ const wallet = connect();
 const quote = await braid.quote({ inputs: [[sell, BigInt(amount)]], outputs: [[buy, 10_000]], taker: wallet.account.address });
 const permit2_signature = await authorize(braid, wallet, quote);
 const built = await braid.build(quote.quote_id, { permit2_signature, simulate: true });
-const hash = await send(braid, wallet, built);
+const hash = await send(braid, wallet, quote, built);
 const receipt = await mined(wallet, hash);
 
 const [output] = built.estimated_outputs;

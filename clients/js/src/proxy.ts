@@ -1,6 +1,7 @@
 // The calls by which the execution proxy swaps.
 import type { Hex } from "viem";
 import { decodeFunctionData, parseAbi } from "viem";
+import type { Terms } from "./terms.js";
 
 export const SWAPS = parseAbi([
   "struct Input { address token; uint256 amount; }",
@@ -14,12 +15,18 @@ export const SWAPS = parseAbi([
   "function swapWithPermit2(Swap order, bytes path, Permit permit, bytes signature) returns (uint256)",
 ]);
 
-/** Whether calldata is of one of them. */
-export function isCallOfProxy(data: Hex): boolean {
+/** What an order makes sure of. */
+export type Order = Pick<Terms, "pays" | "minimums" | "recipient">;
+
+/** Reads the order of a swap from its calldata; `null` where it is of another call. */
+export function orderOf(data: Hex): Order | null {
   try {
-    decodeFunctionData({ abi: SWAPS, data });
-    return true;
+    const { args } = decodeFunctionData({ abi: SWAPS, data });
+    const [order] = args;
+    if ("inputs" in order) return { pays: [...order.inputs], minimums: [...order.outputs], recipient: order.recipient };
+    const { tokenIn, amountIn, tokenOut, amountOut, recipient } = order;
+    return { pays: [{ token: tokenIn, amount: amountIn }], minimums: [{ token: tokenOut, minimum: amountOut }], recipient };
   } catch {
-    return false;
+    return null;
   }
 }

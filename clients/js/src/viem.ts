@@ -2,8 +2,10 @@
 import type { Account, Chain, Client, Hash, Hex, ReplacementReturnType, TransactionReceipt, Transport } from "viem";
 import { decodeFunctionData, erc20Abi, isHex } from "viem";
 import { sendCalls as viemSendCalls, sendTransaction, signTypedData, waitForTransactionReceipt } from "viem/actions";
+import { ETHER } from "./index.js";
 import type { Braid } from "./index.js";
-import { isCallOfProxy } from "./proxy.js";
+import { orderOf } from "./proxy.js";
+import type { Order } from "./proxy.js";
 import { PERMIT2, sameAddress, terms } from "./terms.js";
 import type { Address, Approval, Built, Quote } from "./types.js";
 
@@ -21,8 +23,8 @@ export class Replaced extends Error {
 }
 
 /**
- * Nothing was sent, because it could be lost: it is of another chain or account than the wallet's, for a proxy that is not deployed, or
- * for another contract than the proxy, which whoever answers in the service's place could name.
+ * Nothing was sent, because it could be lost: it is of another chain or account than the wallet's, for a proxy that is not deployed, for
+ * another contract than the proxy, or of another order than its quote's. Whoever answers in the service's place could name such a one.
  */
 export class Unsendable extends Error {
   override readonly name = "Unsendable";
@@ -55,17 +57,20 @@ export async function sign(braid: Braid, wallet: Wallet, permit2: NonNullable<Qu
  */
 export async function authorize(braid: Braid, wallet: Wallet, quote: Quote): Promise<Hex | null> {
   refuseWithoutProxy(quote.warnings);
-  if (quote.permit2 !== null) refuseOtherThanPermit2(braid, quote.permit2);
+  if (quote.permit2 !== null) {
+    refuseOtherThanPermit2(braid, quote.permit2);
+    refuseOtherOrder(quote, terms(quote.permit2));
+  }
   const receipts = await approve(braid, wallet, (quote.permit2 ?? quote).approvals);
   const last = receipts.at(-1);
   if (last !== undefined) await braid.reached(last.blockNumber);
   return quote.permit2 === null ? null : sign(braid, wallet, quote.permit2);
 }
 
-/** Sends a build's transaction, unless it must not be sent: its simulation reverted, or it is `Unsendable` by this wallet. */
-export async function send(braid: Braid, wallet: Wallet, built: Built): Promise<Hash> {
+/** Sends the transaction of a quote's build, unless it must not be sent: its simulation reverted, or it is `Unsendable` by this wallet. */
+export async function send(braid: Braid, wallet: Wallet, quote: Quote, built: Built): Promise<Hash> {
   const { to, data, value, gas, max_fee_per_gas: maxFeePerGas, max_priority_fee_per_gas: maxPriorityFeePerGas } = built.transaction;
-  refuse(braid, wallet, built);
+  refuse(braid, wallet, quote, built);
   const fees = { maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) };
   return sendTransaction(wallet, { to, data: hex(data), value: BigInt(value), gas: BigInt(gas), ...fees });
 }
@@ -74,8 +79,8 @@ export async function send(braid: Braid, wallet: Wallet, built: Built): Promise<
  * Sends approvals and swap as one bundle (EIP-5792) and gives its id for viem's `waitForCallsStatus`. A wallet that knows no bundles is
  * asked for one transaction after the other. An account whose key is here has no wallet to bundle: its approvals are mined first.
  */
-export async function sendCalls(braid: Braid, wallet: Wallet, built: Built): Promise<string> {
-  refuse(braid, wallet, built);
+export async function sendCalls(braid: Braid, wallet: Wallet, quote: Quote, built: Built): Promise<string> {
+  refuse(braid, wallet, quote, built);
   refuseOtherBundles(built);
   const calls = built.calls.map(({ to, data, value }) => ({ to, data: hex(data), value: BigInt(value) }));
   // a node estimates the gas of the swap on the newest block, where an approval that was just sent is not in place
@@ -88,7 +93,7 @@ export async function sendCalls(braid: Braid, wallet: Wallet, built: Built): Pro
 export async function swap(braid: Braid, wallet: Wallet, quote: Quote): Promise<{ built: Built; receipt: TransactionReceipt }> {
   const permit2_signature = await authorize(braid, wallet, quote);
   const built = await braid.build(quote.quote_id, { permit2_signature });
-  return { built, receipt: await mined(wallet, await send(braid, wallet, built)) };
+  return { built, receipt: await mined(wallet, await send(braid, wallet, quote, built)) };
 }
 
 /** Waits for a transaction that must succeed. */
@@ -104,15 +109,35 @@ export async function mined(wallet: Wallet, hash: Hash): Promise<TransactionRece
   return receipt;
 }
 
-function refuse({ proxy }: Braid, { account, chain }: Wallet, { simulation, transaction, warnings }: Built): void {
+function refuse({ proxy }: Braid, { account, chain }: Wallet, quote: Quote, { simulation, transaction, warnings }: Built): void {
   refuseWithoutProxy(warnings);
   if (chain.id !== transaction.chain_id) throw new Unsendable(`the transaction is of chain ${transaction.chain_id}, the wallet of chain ${chain.id}`);
   if (!sameAddress(account.address, transaction.from)) throw new Unsendable(`the transaction is of ${transaction.from}, the wallet of ${account.address}`);
   const { to, data } = transaction;
   if (!sameAddress(to, proxy)) throw new Unsendable(`the transaction is to ${to}, not to the execution proxy ${proxy}`);
-  if (!isCallOfProxy(hex(data))) throw new Unsendable(`the transaction calls ${data.slice(0, 10)}, which is no swap of the execution proxy`);
+  const order = orderOf(hex(data));
+  if (order === null) throw new Unsendable(`the transaction calls ${data.slice(0, 10)}, which is no swap of the execution proxy`);
+  refuseOtherOrder(quote, order);
   if (simulation?.status !== "reverted") return;
   throw new Reverted(`the simulation reverted: ${simulation.revert?.message ?? "no reason given"}`);
+}
+
+/** An order takes no more than its quote says, and pays the quote's recipient no less than its minimums. */
+function refuseOtherOrder({ recipient, estimated_inputs, estimated_outputs }: Quote, { pays, minimums, recipient: paid }: Order): void {
+  const takes = estimated_inputs.length === pays.length && estimated_inputs.every(({ token, maximum_amount }, index) => {
+    const sold = pays[index];
+    return sold !== undefined && sameAddress(sold.token, inOrder(token)) && sold.amount <= BigInt(maximum_amount);
+  });
+  const gives = estimated_outputs.length === minimums.length && estimated_outputs.every(({ token, minimum_amount }, index) => {
+    const bought = minimums[index];
+    return bought !== undefined && sameAddress(bought.token, inOrder(token)) && bought.minimum >= BigInt(minimum_amount);
+  });
+  if (!takes || !gives || !sameAddress(paid, recipient)) throw new Unsendable("the order takes more than the quote says, pays less, or pays somebody else");
+}
+
+/** Ether has one name in an order; a quote gives it as it was asked for, which may be the zero address. */
+function inOrder(token: Address): Address {
+  return BigInt(token) === 0n ? ETHER : token;
 }
 
 /** An address without code keeps the ether that it is sent, and the transaction succeeds; other code may take what is approved. */

@@ -11,7 +11,7 @@ import { Braid, ETHER, outcome, Problem, sameAddress, terms } from "braid-swap";
 import { approve, authorize, mined, Replaced, send, sendCalls, sign, Unsendable } from "braid-swap/viem";
 import { SWAPS } from "../dist/proxy.js";
 import { publint } from "publint";
-import { createWalletClient, custom, encodeFunctionData, erc20Abi, parseTransaction, toFunctionSelector } from "viem";
+import { createWalletClient, custom, decodeFunctionData, encodeFunctionData, erc20Abi, parseTransaction, toFunctionSelector } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { mainnet, optimism } from "viem/chains";
 
@@ -53,7 +53,7 @@ export async function swap(braid: Braid, wallet: Wallet, token: \`0x\${string}\`
   // @ts-expect-error: there may be no certificate
   const wrong: number = quote.certificate.gap_bps;
   const built = await braid.build(quote.quote_id, { permit2_signature: await authorize(braid, wallet, quote) });
-  return \`\${gap} \${wrong} \${await send(braid, wallet, built)}\`;
+  return \`\${gap} \${wrong} \${await send(braid, wallet, quote, built)}\`;
 }
 `;
 
@@ -157,10 +157,10 @@ test("nothing is sent to a proxy that is not deployed, on another chain, or from
     [walletOf(unasked, optimism), built, /of chain 1, the wallet of chain 10/],
     [walletOf(unasked), example, /the transaction is of 0xf39F/],
   ]) {
-    for (const sends of [send, sendCalls]) await assert.rejects(sends(braid, wallet, wrong), (error) => error instanceof Unsendable && why.test(error.message), String(why));
+    for (const sends of [send, sendCalls]) await assert.rejects(sends(braid, wallet, quote, wrong), (error) => error instanceof Unsendable && why.test(error.message), String(why));
   }
   await assert.rejects(authorize(braid, walletOf(unasked), { ...quote, warnings }), Unsendable);
-  await assert.rejects(send(braid, walletOf(unasked), { ...built, simulation: { status: "reverted", revert: null } }), /no reason given/);
+  await assert.rejects(send(braid, walletOf(unasked), quote, { ...built, simulation: { status: "reverted", revert: null } }), /no reason given/);
 });
 
 test("nothing is sent but a swap to the execution proxy, and nothing else is approved or signed for", async () => {
@@ -185,7 +185,7 @@ test("nothing is sent but a swap to the execution proxy, and nothing else is app
   ]) {
     const transaction = { ...built.transaction, ...wrong };
     const calls = [{ ...built.calls.at(-1), ...wrong }];
-    for (const sends of [send, sendCalls]) await assert.rejects(sends(braid, walletOf(unasked), { ...built, transaction, calls }), (error) => error instanceof Unsendable && why.test(error.message), String(why));
+    for (const sends of [send, sendCalls]) await assert.rejects(sends(braid, walletOf(unasked), quote, { ...built, transaction, calls }), (error) => error instanceof Unsendable && why.test(error.message), String(why));
   }
 
   const refused = (work) => assert.rejects(work, (error) => error instanceof Unsendable && /would take the tokens/.test(error.message));
@@ -201,7 +201,46 @@ test("nothing is sent but a swap to the execution proxy, and nothing else is app
   const other = new Braid({ proxy: account.address });
   await refused(sign(other, walletOf(unasked), quote.permit2));
   assert.match(await sign(other, walletOf(unasked), permit2), /^0x/);
-  await assert.rejects(send(other, walletOf(unasked), built), /not to the execution proxy 0x19E7/);
+  await assert.rejects(send(other, walletOf(unasked), quote, built), /not to the execution proxy 0x19E7/);
+});
+
+test("no other order is sent or signed for than the quote's", async () => {
+  const [quote, example] = [exampleOf("/v1/quote"), exampleOf("/v1/build")];
+  const [order, program] = decodeFunctionData({ abi: SWAPS, data: example.transaction.data }).args;
+  const [{ token: sold, amount }, { token: bought, minimum }] = [order.inputs[0], order.outputs[0]];
+  const { address: recipient } = account;
+  const permit = [{ owner: recipient, nonce: 1n, deadline: 1n, sender: recipient }, "0x"];
+  const path = { tokenIn: sold, amountIn: amount, tokenOut: bought, amountOut: minimum, recipient: order.recipient, deadline: 1n };
+  const executes = (change) => [["execute", []], ["executeWithPermit2", permit]].map(([functionName, more]) => ({ functionName, args: [{ ...order, ...change }, program, ...more] }));
+  const swaps = (change) => [["swap", []], ["swapWithPermit2", permit]].map(([functionName, more]) => ({ functionName, args: [{ ...path, ...change }, "0x", ...more] }));
+  const sending = (call, sends, of = quote) => {
+    const transaction = { ...example.transaction, from: recipient, data: encodeFunctionData({ abi: SWAPS, ...call }) };
+    return sends(braid, walletOf(() => Promise.reject(new Error("the node was asked"))), of, { ...example, transaction, calls: [transaction], simulation: null });
+  };
+  const isOther = (error) => error instanceof Unsendable && /the order takes more/.test(error.message);
+  for (const call of [...executes({}), ...swaps({}), ...swaps({ amountIn: amount - 1n, amountOut: minimum + 1n })]) {
+    for (const sends of [send, sendCalls]) await assert.rejects(sending(call, sends), /the node was asked/);
+  }
+  for (const call of [
+    ...executes({ recipient }), ...swaps({ recipient }),
+    ...executes({ inputs: [{ token: sold, amount: amount + 1n }] }), ...swaps({ amountIn: amount + 1n }),
+    ...executes({ inputs: [{ token: bought, amount }] }), ...swaps({ tokenIn: bought }),
+    ...executes({ inputs: [...order.inputs, { token: ETHER, amount: 1n }] }), ...executes({ inputs: [] }),
+    ...executes({ outputs: [{ token: bought, minimum: minimum - 1n }] }), ...swaps({ amountOut: minimum - 1n }),
+    ...executes({ outputs: [{ token: ETHER, minimum }] }), ...swaps({ tokenOut: ETHER }),
+    ...executes({ outputs: [] }),
+  ]) {
+    for (const sends of [send, sendCalls]) await assert.rejects(sending(call, sends), isOther, call.functionName);
+  }
+  // ether is in the quote by the name that it was asked for
+  for (const [of, isEther] of [[`0x${"0".repeat(40)}`, true], [ETHER, true], [bought, false]]) {
+    const asked = { ...quote, estimated_outputs: [{ ...quote.estimated_outputs[0], token: of }] };
+    await assert.rejects(sending(executes({ outputs: [{ token: ETHER, minimum }] })[0], send, asked), isEther ? /the node was asked/ : isOther);
+  }
+  const signing = (change) => authorize(braid, walletOf(unasked), { ...quote, ...change });
+  await assert.rejects(signing({ recipient }), isOther);
+  await assert.rejects(signing({ estimated_outputs: [{ ...quote.estimated_outputs[0], minimum_amount: String(minimum + 1n) }] }), isOther);
+  await assert.rejects(signing({ estimated_inputs: [{ ...quote.estimated_inputs[0], maximum_amount: String(amount - 1n) }] }), isOther);
 });
 
 test("an approval is sent only if it is one, of the token and spender that it names", async () => {
@@ -247,7 +286,7 @@ test("a transaction that was cancelled is not taken for one that was mined; one 
 });
 
 test("approvals of an account whose key is here are mined before its swap is sent, and a wallet's are left to it", async () => {
-  const example = exampleOf("/v1/build");
+  const [quote, example] = [exampleOf("/v1/quote"), exampleOf("/v1/build")];
   const built = { ...example, transaction: { ...example.transaction, from: account.address }, simulation: null };
   const [blockHash, hash] = [`0x${"cc".repeat(32)}`, (at) => `0x${String(at).padStart(64, "0")}`];
   const sent = [];
@@ -272,18 +311,18 @@ test("approvals of an account whose key is here are mined before its swap is sen
     }
   };
   assert.equal(built.calls.length, 2);
-  await sendCalls(braid, walletOf(node), built);
+  await sendCalls(braid, walletOf(node), quote, built);
   assert.deepEqual(sent, built.calls.map(({ to }) => to.toLowerCase()));
   const [approval, swap] = built.calls;
   const transfer = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [account.address, 1n] });
   const elsewhere = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [account.address, 1n] });
   for (const calls of [[], [approval], [swap, approval], [approval, { ...swap, value: "0x1" }], ...[transfer, elsewhere].map((data) => [{ ...approval, data }, swap]), [{ ...approval, value: "1" }, swap]]) {
-    await assert.rejects(sendCalls(braid, walletOf(unasked), { ...built, calls }), Unsendable, JSON.stringify(calls));
+    await assert.rejects(sendCalls(braid, walletOf(unasked), quote, { ...built, calls }), Unsendable, JSON.stringify(calls));
   }
   const bundled = [];
   const bundler = async ({ method, params }) => (method === "wallet_sendCalls" ? (bundled.push(...params[0].calls), { id: "0x1" }) : assert.fail(method));
   const connected = createWalletClient({ account: account.address, chain: mainnet, transport: custom({ request: bundler }) });
-  assert.equal(await sendCalls(braid, connected, built), "0x1");
+  assert.equal(await sendCalls(braid, connected, quote, built), "0x1");
   assert.equal(bundled.length, 2);
 });
 

@@ -33,7 +33,7 @@ async fn main() -> eyre::Result<()> {
 
     let signature = wallet::authorize(&braid, &provider, &signer, &quote).await?;
     let built = braid.build(&BuildRequest::new(&quote.quote_id).signed(signature).simulated()).await?;
-    let receipt = wallet::send(&braid, &provider, &built).await?.get_receipt().await?;
+    let receipt = wallet::send(&braid, &provider, &quote, &built).await?.get_receipt().await?;
     ensure!(receipt.status(), "the transaction {} reverted", receipt.transaction_hash);
     Ok(())
 }

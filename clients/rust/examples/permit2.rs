@@ -34,7 +34,7 @@ async fn main() -> eyre::Result<()> {
     wallet::approve(&braid, &provider, &permit2.approvals).await?;
     let signature = wallet::sign(&braid, &signer, permit2).await?;
     let built = braid.build(&BuildRequest::new(&quote.quote_id).signed(Some(signature))).await?;
-    let receipt = wallet::send(&braid, &provider, &built).await?.get_receipt().await?;
+    let receipt = wallet::send(&braid, &provider, &quote, &built).await?.get_receipt().await?;
     ensure!(receipt.status(), "the transaction {} reverted", receipt.transaction_hash);
     println!("swapped by {} in {}", built.authorization, receipt.transaction_hash);
     Ok(())

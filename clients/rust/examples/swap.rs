@@ -23,7 +23,7 @@ async fn main() -> eyre::Result<()> {
     let quote = braid.quote(&QuoteRequest::new(signer.address()).sell(sell, amount).buy(buy, 10_000)).await?;
     let signature = wallet::authorize(&braid, &provider, &signer, &quote).await?;
     let built = braid.build(&BuildRequest::new(&quote.quote_id).signed(signature).simulated()).await?;
-    let pending = wallet::send(&braid, &provider, &built).await?;
+    let pending = wallet::send(&braid, &provider, &quote, &built).await?;
     let receipt = pending.get_receipt().await?;
 
     ensure!(receipt.status(), "the transaction {} reverted", receipt.transaction_hash);

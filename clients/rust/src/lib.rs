@@ -12,7 +12,7 @@
 //! let quote = braid.quote(&QuoteRequest::new(signer.address()).sell(usdc, U256::from(1_000_000_000)).buy(weth, 10_000)).await?;
 //! let signature = wallet::authorize(&braid, &provider, &signer, &quote).await?;
 //! let built = braid.build(&BuildRequest::new(&quote.quote_id).signed(signature).simulated()).await?;
-//! let pending = wallet::send(&braid, &provider, &built).await?;
+//! let pending = wallet::send(&braid, &provider, &quote, &built).await?;
 //! let receipt = pending.get_receipt().await?;
 //! # Ok(())
 //! # }

@@ -41,6 +41,10 @@ answers! {
         expires_at: String,
         /// How long it can be built, milliseconds.
         ttl_ms: u64,
+        /// Who pays, and sends the transaction.
+        taker: Address,
+        /// Who gets the outputs.
+        recipient: Address,
         /// The block that it is of.
         block: Block,
         /// What leaves the taker.

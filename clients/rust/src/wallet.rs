@@ -9,7 +9,7 @@ use alloy_primitives::{Address, B256, Bytes};
 use alloy_sol_types::SolCall as _;
 
 use crate::permit2::PERMIT2;
-use crate::proxy::is_call_of_proxy;
+use crate::proxy::{Ordered, order_of};
 use crate::{Approval, Braid, Built, Call, Permit2, Quote, SigningError, Transaction, Warning};
 
 use erc20::approveCall;
@@ -51,6 +51,9 @@ pub enum WalletError {
     /// The transaction calls something else of the proxy than a swap, and nothing was sent.
     #[error("the transaction calls no swap of the execution proxy")]
     NoSwap,
+    /// The order that would be signed or sent is not the quote's, and nothing was.
+    #[error("the order takes more than the quote says, pays less, or pays somebody else")]
+    OtherOrder,
     /// Somebody other than the proxy or Permit2 would be allowed to take tokens, and nothing was sent or signed.
     #[error("{spender} would take the tokens, which is not the execution proxy {proxy}")]
     OtherSpender {
@@ -90,7 +93,9 @@ pub async fn authorize<P: Provider, S: Signer>(
 ) -> Result<Option<Bytes>, WalletError> {
     refuse_without_proxy(&quote.warnings)?;
     if let Some(permit2) = &quote.permit2 {
-        refuse_other_spender(braid, permit2.terms()?.spender)?;
+        let terms = permit2.terms()?;
+        refuse_other_spender(braid, terms.spender)?;
+        refuse_other_order(quote, &terms.into())?;
         if let Some(Approval { token, .. }) = permit2.approvals.iter().find(|approval| approval.spender != PERMIT2) {
             return Err(WalletError::NoApproval { token: *token, spender: PERMIT2 });
         }
@@ -145,10 +150,12 @@ pub async fn sign<S: Signer>(braid: &Braid, signer: &S, permit2: &Permit2) -> Re
     Ok(signer.sign_hash(&terms.hash).await?.as_bytes().into())
 }
 
-/// Sends a build's transaction, unless it is no swap of the proxy, its simulation reverted, or the proxy is not deployed.
+/// Sends the transaction of a quote's build, unless it is not the quote's order to the proxy, its simulation reverted, or
+/// the proxy is not deployed.
 pub async fn send<P: Provider>(
     braid: &Braid,
     provider: &P,
+    quote: &Quote,
     built: &Built,
 ) -> Result<PendingTransactionBuilder<Ethereum>, WalletError> {
     refuse_without_proxy(&built.warnings)?;
@@ -156,9 +163,8 @@ pub async fn send<P: Provider>(
     if to != proxy {
         return Err(WalletError::NotToProxy { to, proxy });
     }
-    if !is_call_of_proxy(&built.transaction.data) {
-        return Err(WalletError::NoSwap);
-    }
+    let order = order_of(&built.transaction.data).ok_or(WalletError::NoSwap)?;
+    refuse_other_order(quote, &order)?;
     if let Some(revert) = built.simulation.as_ref().and_then(|simulation| simulation.revert.as_ref()) {
         return Err(WalletError::SimulationReverted(revert.message.clone()));
     }
@@ -168,6 +174,10 @@ pub async fn send<P: Provider>(
 fn refuse_other_spender(braid: &Braid, spender: Address) -> Result<(), WalletError> {
     let proxy = braid.proxy();
     if spender == proxy { Ok(()) } else { Err(WalletError::OtherSpender { spender, proxy }) }
+}
+
+fn refuse_other_order(quote: &Quote, order: &Ordered) -> Result<(), WalletError> {
+    if order.keeps(quote) { Ok(()) } else { Err(WalletError::OtherOrder) }
 }
 
 fn refuse_without_proxy(warnings: &[Warning]) -> Result<(), WalletError> {

@@ -133,9 +133,9 @@ mod wallet {
     async fn nothing_is_sent_to_a_proxy_that_is_not_deployed() {
         let warnings = json!([{"code": "PROXY_NOT_DEPLOYED", "message": "the execution proxy is not deployed"}]);
         let built: Built = changed("/v1/build", "warnings", warnings.clone());
-        let refused = send(&braid(), &nobody(), &built).await.unwrap_err();
-        assert!(matches!(refused, WalletError::ProxyNotDeployed(_)), "{refused}");
         let quote: Quote = changed("/v1/quote", "warnings", warnings);
+        let refused = send(&braid(), &nobody(), &quote, &built).await.unwrap_err();
+        assert!(matches!(refused, WalletError::ProxyNotDeployed(_)), "{refused}");
         let refused = authorize(&braid(), &nobody(), &PrivateKeySigner::random(), &quote).await.unwrap_err();
         assert!(matches!(refused, WalletError::ProxyNotDeployed(_)), "{refused}");
     }
@@ -143,23 +143,23 @@ mod wallet {
     #[tokio::test]
     async fn nothing_is_sent_but_a_swap_to_the_proxy_and_nothing_else_is_approved_or_signed_for() {
         let one = Address::with_last_byte(1);
+        let quote: Quote = changed("/v1/quote", "warnings", json!([]));
         let built: Built = changed("/v1/build", "simulation", Value::Null);
-        let sent = send(&braid(), &nobody(), &built).await.unwrap_err();
+        let sent = send(&braid(), &nobody(), &quote, &built).await.unwrap_err();
         assert!(matches!(sent, WalletError::Node(_)), "{sent}");
         let mut elsewhere = built.clone();
         elsewhere.transaction.to = one;
-        let refused = send(&braid(), &nobody(), &elsewhere).await.unwrap_err();
+        let refused = send(&braid(), &nobody(), &quote, &elsewhere).await.unwrap_err();
         assert!(matches!(refused, WalletError::NotToProxy { to, .. } if to == one), "{refused}");
         let data = &built.transaction.data;
         let transfer = [&[0xa9, 0x05, 0x9c, 0xbb], &data[4..]].concat();
         for data in [transfer, data[..4].to_vec(), Vec::new()] {
             let mut other = built.clone();
             other.transaction.data = data.into();
-            let refused = send(&braid(), &nobody(), &other).await.unwrap_err();
+            let refused = send(&braid(), &nobody(), &quote, &other).await.unwrap_err();
             assert!(matches!(refused, WalletError::NoSwap), "{refused}");
         }
 
-        let quote: Quote = changed("/v1/quote", "warnings", json!([]));
         let mut approval = quote.approvals[0].clone();
         approval.spender = one;
         let data = [&[0x09, 0x5e, 0xa7, 0xb3], one.into_word().as_slice(), &[0; 32]].concat();
@@ -174,8 +174,24 @@ mod wallet {
         assert!(sign(&braid(), &signer, permit2).await.is_ok());
         let refused = sign(&other, &signer, permit2).await.unwrap_err();
         assert!(matches!(refused, WalletError::OtherSpender { .. }), "{refused}");
-        let refused = send(&other, &nobody(), &built).await.unwrap_err();
+        let refused = send(&other, &nobody(), &quote, &built).await.unwrap_err();
         assert!(matches!(refused, WalletError::NotToProxy { .. }), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn no_other_order_is_sent_or_signed_for_than_the_quotes() {
+        let quote: Quote = changed("/v1/quote", "warnings", json!([]));
+        let built: Built = changed("/v1/build", "simulation", Value::Null);
+        let mut others = vec![quote.clone(); 3];
+        others[0].recipient = Address::with_last_byte(1);
+        others[1].estimated_inputs[0].maximum_amount -= U256::from(1);
+        others[2].estimated_outputs[0].minimum_amount += U256::from(1);
+        for other in others {
+            let refused = send(&braid(), &nobody(), &other, &built).await.unwrap_err();
+            assert!(matches!(refused, WalletError::OtherOrder), "{refused}");
+            let refused = authorize(&braid(), &nobody(), &PrivateKeySigner::random(), &other).await.unwrap_err();
+            assert!(matches!(refused, WalletError::OtherOrder), "{refused}");
+        }
     }
 
     #[tokio::test]
