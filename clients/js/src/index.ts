@@ -1,6 +1,6 @@
 // Braid's HTTP API. Needs nothing but `fetch`.
 import { Problem } from "./problem.js";
-import { PROXY } from "./terms.js";
+import { PROXY, sameAddress } from "./terms.js";
 import type { Address, Built, BuildRequest, Chain, Input, Network, Output, Prices, Protocol, Quote, QuoteBody, QuoteRequest, Ready, Token } from "./types.js";
 
 export { outcome, Problem } from "./problem.js";
@@ -47,9 +47,18 @@ export class Braid {
     this.#fileTimeoutMs = fileTimeoutMs;
   }
 
-  /** Finds the best route. Amounts are in atomic units. */
-  quote(request: QuoteRequest): Promise<Quote> {
-    return this.#data("/v1/quote", { ...request, inputs: request.inputs.map(input), outputs: request.outputs.map(output) });
+  /** Finds the best route. Amounts are in atomic units. A quote of other tokens, amounts or accounts than were asked for is a `Problem`. */
+  async quote(request: QuoteRequest): Promise<Quote> {
+    const body = { ...request, inputs: request.inputs.map(input), outputs: request.outputs.map(output) };
+    const quote = await this.#data<Quote>("/v1/quote", body);
+    let cause: unknown;
+    try {
+      if (isOf(body, quote)) return quote;
+    } catch (error) {
+      // fields of a quote are absent
+      cause = error;
+    }
+    throw new Problem("NOT_BRAID", 200, "the quote is of something else than was asked for", { cause });
   }
 
   /** A quote that was made before. */
@@ -162,6 +171,20 @@ function json<T>(answer: Body): T {
   } catch (cause) {
     throw new Problem("NOT_BRAID", answer.status, "the answer is not JSON", { cause });
   }
+}
+
+/** Whether a quote is of what was asked for: somebody in the service's place could answer another one. */
+function isOf({ inputs, outputs, taker, recipient }: QuoteBody, quote: Quote): boolean {
+  const { estimated_inputs: sold, estimated_outputs: bought } = quote;
+  const sells = inputs.length === sold.length && sold.every(({ token, maximum_amount }, index) => {
+    const asked = inputs[index];
+    return asked !== undefined && sameAddress(token, asked.address) && BigInt(maximum_amount) === BigInt(asked.amount ?? maximum_amount);
+  });
+  const buys = outputs.length === bought.length && bought.every(({ token, minimum_amount }, index) => {
+    const asked = outputs[index];
+    return asked !== undefined && sameAddress(token, asked.address) && BigInt(minimum_amount) >= BigInt(asked.amount ?? 1);
+  });
+  return sells && buys && sameAddress(quote.taker, taker) && sameAddress(quote.recipient, recipient ?? taker);
 }
 
 function input(entry: Input): QuoteBody["inputs"][number] {

@@ -3,7 +3,7 @@ import type { FieldError, ProblemBody, ProblemCode } from "./types.js";
 /**
  * Why a call has no answer: one of the API's codes, or
  * - `NO_ANSWER`: nothing answered in time;
- * - `NOT_BRAID`: something else answered, a proxy for instance.
+ * - `NOT_BRAID`: something else answered, a proxy for instance; or the quote is of something else than was asked for.
  */
 export type FailureCode = ProblemCode | "NO_ANSWER" | "NOT_BRAID";
 

@@ -204,6 +204,30 @@ test("nothing is sent but a swap to the execution proxy, and nothing else is app
   await assert.rejects(send(other, walletOf(unasked), quote, built), /not to the execution proxy 0x19E7/);
 });
 
+test("a quote of something else than was asked for is a problem", async () => {
+  const answer = exampleOf("/v1/quote");
+  const { address } = account;
+  const [{ token: sold, maximum_amount }] = answer.estimated_inputs;
+  const [{ token: bought, minimum_amount }] = answer.estimated_outputs;
+  const [amount, minimum, { taker }] = [BigInt(maximum_amount), BigInt(minimum_amount), answer];
+  const service = await answering(200, "application/json", JSON.stringify({ data: answer }));
+  const asked = { inputs: [[sold, amount]], outputs: [[bought, 10_000]], taker };
+  for (const change of [{}, { recipient: taker.toLowerCase() }, { inputs: answer.inputs }, { inputs: [[sold]], outputs: [[bought, minimum]] }]) {
+    assert.equal((await service.quote({ ...asked, ...change })).quote_id, answer.quote_id);
+  }
+  for (const change of [
+    { inputs: [[sold, amount - 1n]] }, { inputs: [[bought, amount]] }, { inputs: [[sold, amount], [ETHER, 1n]] },
+    { outputs: [[ETHER, 10_000]] }, { outputs: [[bought, 5_000], [ETHER, 5_000]] }, { inputs: [[sold]], outputs: [[bought, minimum + 1n]] },
+    { taker: address, recipient: taker }, { recipient: address },
+  ]) {
+    const { problem } = await outcome(service.quote({ ...asked, ...change }));
+    assert.match(String(problem), /something else than was asked for/, JSON.stringify(change, (_, value) => String(value)));
+    assert.equal(problem.code, "NOT_BRAID");
+  }
+  const { problem } = await outcome((await answering(200, "application/json", '{"data": {}}')).quote(asked));
+  assert.equal(problem.code, "NOT_BRAID");
+});
+
 test("no other order is sent or signed for than the quote's", async () => {
   const [quote, example] = [exampleOf("/v1/quote"), exampleOf("/v1/build")];
   const [order, program] = decodeFunctionData({ abi: SWAPS, data: example.transaction.data }).args;

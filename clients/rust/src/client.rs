@@ -76,9 +76,10 @@ impl Braid {
         self.proxy
     }
 
-    /// Finds the best route.
+    /// Finds the best route. A quote of other tokens, amounts or accounts than were asked for is an error.
     pub async fn quote(&self, request: &QuoteRequest) -> Result<Quote, Error> {
-        self.data(self.post("/v1/quote").json(request)).await
+        let quote = self.data(self.post("/v1/quote").json(request)).await?;
+        if request.is_answered_by(&quote) { Ok(quote) } else { Err(Error::OtherQuote) }
     }
 
     /// Gives a quote that was made before.
@@ -240,27 +241,66 @@ fn of_quote(quote_id: &str, rest: &str) -> String {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn a_quote_of_something_else_than_was_asked_for_is_an_error() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+        let document: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let answer = "/paths/~1v1~1quote/post/responses/200/content/application~1json/example";
+        let answer = document.pointer(answer).unwrap();
+        let quote: Quote = serde_json::from_value(answer["data"].clone()).unwrap();
+        let (one, taker, other) = (U256::from(1), quote.taker, Address::with_last_byte(1));
+        let (sold, amount) = (quote.estimated_inputs[0].token, quote.estimated_inputs[0].maximum_amount);
+        let (bought, minimum) = (quote.estimated_outputs[0].token, quote.estimated_outputs[0].minimum_amount);
+        let service = answering(answer.to_string()).await;
+        let sale = QuoteRequest::new(taker).sell(sold, amount).buy(bought, 10_000);
+        let own = QuoteRequest { recipient: Some(taker), ..sale.clone() };
+        for asked in [&sale, &own, &QuoteRequest::new(taker).pay_with(sold).buy_exactly(bought, minimum)] {
+            assert_eq!(service.quote(asked).await.unwrap(), quote);
+        }
+        for asked in [
+            QuoteRequest::new(taker).sell(sold, amount - one).buy(bought, 10_000),
+            QuoteRequest::new(taker).sell(other, amount).buy(bought, 10_000),
+            QuoteRequest::new(taker).sell(sold, amount).buy(other, 10_000),
+            sale.clone().sell(other, one),
+            sale.clone().buy(other, 1),
+            QuoteRequest::new(taker).pay_with(sold).buy_exactly(bought, minimum + one),
+            QuoteRequest { taker: other, ..own.clone() },
+            QuoteRequest { recipient: Some(other), ..sale.clone() },
+        ] {
+            let refused = service.quote(&asked).await.unwrap_err();
+            assert!(matches!(refused, Error::OtherQuote), "{asked:?}: {refused}");
+        }
+    }
+
     #[test]
     fn the_id_of_a_quote_stays_one_part_of_the_path() {
         assert_eq!(of_quote("01J-x_9", "/receipt"), "/v1/quote/01J-x_9/receipt");
         assert_eq!(of_quote("../prices?a=1#é", ""), "/v1/quote/%2E%2E%2Fprices%3Fa%3D1%23%C3%A9");
     }
 
-    /// A service that stands still was waited for without end.
-    #[tokio::test]
-    async fn a_block_that_does_not_come_is_not_waited_for_without_end() {
+    /// Returns a client of a service that answers everything with one body.
+    async fn answering(body: String) -> Braid {
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let service = Braid::new(format!("http://{}", listener.local_addr().unwrap()));
         tokio::spawn(async move {
-            let body = r#"{"status":"stale","block":{"number":6,"age_ms":1},"pools":0}"#;
             let answer =
                 format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
             while let Ok((mut caller, _)) = listener.accept().await {
                 let _ = caller.read(&mut [0; 4_096]).await;
                 let _ = caller.write_all(answer.as_bytes()).await;
+                let _ = caller.shutdown().await;
+                // a connection that is closed with something unread is reset
+                let _ = tokio::io::copy(&mut caller, &mut tokio::io::sink()).await;
             }
         });
+        service
+    }
+
+    /// A service that stands still was waited for without end.
+    #[tokio::test]
+    async fn a_block_that_does_not_come_is_not_waited_for_without_end() {
+        let service = answering(r#"{"status":"stale","block":{"number":6,"age_ms":1},"pools":0}"#.into()).await;
         service.reached(6).await.unwrap();
         let late = service.reached_within(3 * POLL, 7).await.unwrap_err();
         assert!(matches!(late, Error::NotReached { block_number: 7 }) && late.is_retryable(), "{late}");

@@ -20,6 +20,9 @@ pub enum Error {
         /// The block's number.
         block_number: u64,
     },
+    /// The quote is of other tokens, amounts or accounts than were asked for.
+    #[error("the quote is of something else than was asked for")]
+    OtherQuote,
     /// Something else answered, a proxy for instance.
     #[error("status {status} with something other than an answer of Braid's")]
     NotBraid {
@@ -33,7 +36,7 @@ impl Error {
     pub fn code(&self) -> Option<Code> {
         match self {
             Self::Problem(problem) => Some(problem.code),
-            Self::NoAnswer(_) | Self::NotReached { .. } | Self::NotBraid { .. } => None,
+            Self::NoAnswer(_) | Self::NotReached { .. } | Self::OtherQuote | Self::NotBraid { .. } => None,
         }
     }
 
@@ -42,6 +45,7 @@ impl Error {
         match self {
             Self::Problem(problem) => problem.retryable,
             Self::NoAnswer(_) | Self::NotReached { .. } => true,
+            Self::OtherQuote => false,
             Self::NotBraid { status } => *status == 429 || *status >= 500,
         }
     }

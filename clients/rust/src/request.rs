@@ -3,6 +3,8 @@
 use alloy_primitives::{Address, Bytes, U256};
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::{EstimatedInput, EstimatedOutput, Quote};
+
 /// What to swap. The fields that are `None` take the service's defaults.
 ///
 /// A sale sells amounts, [`sell`](Self::sell) and [`buy`](Self::buy); a purchase buys an exact amount,
@@ -134,6 +136,21 @@ impl QuoteRequest {
             explain: None,
             partner_fee: None,
         }
+    }
+
+    /// Returns whether a quote is of this request: somebody in the service's place could answer another one.
+    pub(crate) fn is_answered_by(&self, quote: &Quote) -> bool {
+        let (sold, bought) = (&quote.estimated_inputs, &quote.estimated_outputs);
+        let sells = |(asked, sold): (&Input, &EstimatedInput)| {
+            sold.token == asked.address && asked.amount.is_none_or(|amount| sold.maximum_amount == amount)
+        };
+        let buys = |(asked, bought): (&Output, &EstimatedOutput)| {
+            bought.token == asked.address && bought.minimum_amount >= asked.amount.unwrap_or(U256::ONE)
+        };
+        (quote.taker, quote.recipient) == (self.taker, self.recipient.unwrap_or(self.taker))
+            && (sold.len(), bought.len()) == (self.inputs.len(), self.outputs.len())
+            && self.inputs.iter().zip(sold).all(sells)
+            && self.outputs.iter().zip(bought).all(buys)
     }
 
     /// Sells an amount of a token, in atomic units.
