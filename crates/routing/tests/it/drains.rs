@@ -26,6 +26,7 @@ fn endless(number: u8, coins: (usize, usize)) -> Pool {
         tick: 0,
         liquidity: 20_000_000_001_000_000_000_000,
         fee_pips: 500,
+        fee_protocol: 0,
         tick_spacing: 1,
         ticks: ticks.into(),
     };

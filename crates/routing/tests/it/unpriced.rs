@@ -38,6 +38,7 @@ fn one_way(at: u8, of: &OneWay) -> Pool {
         tick: base,
         liquidity: 0,
         fee_pips: 500,
+        fee_protocol: 0,
         tick_spacing: spacing,
         ticks: ticks.into(),
     };
