@@ -28,7 +28,6 @@ use std::sync::Arc;
 use braid_primitives::U256;
 
 use self::layered::{LayeredTask, Narrowed};
-use self::split::Searched;
 use crate::candidates::walk;
 use crate::exact::candidate::Candidate;
 use crate::exact::valuation;
@@ -148,6 +147,15 @@ struct Solver<'a> {
     tightest: RefCell<Option<Tightest>>,
     /// The tokens that the first split of a pair ended with; empty if it ended before its search.
     searched: RefCell<Vec<Searched>>,
+}
+
+/// A token that the first split ended with.
+#[derive(Clone, Copy, Debug)]
+struct Searched {
+    token: u32,
+    price: f64,
+    /// The most of it that a route can hold.
+    cap: f64,
 }
 
 /// Returns the route that is worth more; of equals the first.

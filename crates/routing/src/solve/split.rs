@@ -1,7 +1,7 @@
 //! The split of one amount over many pools, and the bound that goes with it.
 
 use super::layered::{self, LayeredTask, Narrowed};
-use super::{Solver, Tightest};
+use super::{Searched, Solver, Tightest};
 use crate::bound::counting::{self, Limits};
 use crate::bound::dual_prices::DualPrices;
 use crate::bound::evaluate;
@@ -15,15 +15,6 @@ use crate::problem::reachable::reachable;
 use crate::relax::{FlowSearch, Newton};
 use crate::round::{Found, Relaxed};
 use crate::tuning::Tuning;
-
-/// A token that a search ended with.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Searched {
-    pub(super) token: u32,
-    pub(super) price: f64,
-    /// The most of it that a route can hold.
-    pub(super) cap: f64,
-}
 
 /// The result of a split: a bound, and the potentials that go with it.
 pub(super) struct Split<'p> {
