@@ -124,9 +124,13 @@ function refuse({ proxy }: Braid, { account, chain }: Wallet, quote: Quote, { si
 
 /** An order takes no more than its quote says, and pays the quote's recipient no less than its minimums. */
 function refuseOtherOrder({ recipient, estimated_inputs, estimated_outputs }: Quote, { pays, minimums, recipient: paid }: Order): void {
-  const takes = estimated_inputs.length === pays.length && estimated_inputs.every(({ token, maximum_amount }, index) => {
-    const sold = pays[index];
-    return sold !== undefined && sameAddress(sold.token, inOrder(token)) && sold.amount <= BigInt(maximum_amount);
+  const taken = (token: Address) => pays.filter((one) => sameAddress(one.token, inOrder(token)));
+  const known = estimated_inputs.flatMap(({ token }) => taken(token)).length === pays.length;
+  const takes = known && estimated_inputs.every(({ token, maximum_amount }) => {
+    const [sold, again] = taken(token);
+    // a signature takes no ether
+    if (sold === undefined) return sameAddress(inOrder(token), ETHER);
+    return again === undefined && sold.amount <= BigInt(maximum_amount);
   });
   const gives = estimated_outputs.length === minimums.length && estimated_outputs.every(({ token, minimum_amount }, index) => {
     const bought = minimums[index];

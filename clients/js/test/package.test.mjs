@@ -256,6 +256,12 @@ test("no other order is sent or signed for than the quote's", async () => {
   ]) {
     for (const sends of [send, sendCalls]) await assert.rejects(sending(call, sends), isOther, call.functionName);
   }
+  // ether comes with the transaction: a signature for the other tokens does not name it
+  const [input] = quote.estimated_inputs;
+  const withEther = { ...quote, estimated_inputs: [input, { ...input, token: `0x${"0".repeat(40)}` }] };
+  await assert.rejects(sending(executes({})[0], send, withEther), /the node was asked/);
+  await assert.rejects(sending(executes({ inputs: [order.inputs[0], order.inputs[0]] })[0], send, withEther), isOther);
+  await assert.rejects(sending(executes({ inputs: [{ token: ETHER, amount }] })[0], send, withEther), isOther);
   // ether is in the quote by the name that it was asked for
   for (const [of, isEther] of [[`0x${"0".repeat(40)}`, true], [ETHER, true], [bought, false]]) {
     const asked = { ...quote, estimated_outputs: [{ ...quote.estimated_outputs[0], token: of }] };

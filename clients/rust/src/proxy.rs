@@ -69,15 +69,18 @@ impl Ordered {
         // a quote names ether as it was asked for
         let named = |token: Address| if token.is_zero() { ETHER } else { token };
         let (inputs, outputs) = (&quote.estimated_inputs, &quote.estimated_outputs);
-        let takes = |(said, (token, amount)): (&EstimatedInput, &(Address, U256))| {
-            named(said.token) == *token && *amount <= said.maximum_amount
+        let taken = |said: &EstimatedInput| self.pays.iter().find(|(token, _)| *token == named(said.token));
+        // a signature takes no ether
+        let takes = |said: &EstimatedInput| {
+            taken(said).map_or(named(said.token) == ETHER, |(_, amount)| *amount <= said.maximum_amount)
         };
+        let known = inputs.iter().filter(|said| taken(said).is_some()).count();
         let pays = |(said, (token, minimum)): (&EstimatedOutput, &(Address, U256))| {
             named(said.token) == *token && *minimum >= said.minimum_amount
         };
         self.recipient == quote.recipient
-            && (self.pays.len(), self.minimums.len()) == (inputs.len(), outputs.len())
-            && inputs.iter().zip(&self.pays).all(takes)
+            && (self.pays.len(), self.minimums.len()) == (known, outputs.len())
+            && inputs.iter().all(takes)
             && outputs.iter().zip(&self.minimums).all(pays)
     }
 }
@@ -168,8 +171,18 @@ mod tests {
         };
         let (input, output) = (Input { token: token_in, amount }, Output { token: token_out, minimum });
         assert!(!ordered(vec![input.clone(), Input { token: other, amount: one }], vec![output.clone()]).keeps(&quote));
-        assert!(!ordered(vec![input], Vec::new()).keeps(&quote));
-        assert!(!ordered(Vec::new(), vec![output]).keeps(&quote));
+        assert!(!ordered(vec![input.clone()], Vec::new()).keeps(&quote));
+        assert!(!ordered(Vec::new(), vec![output.clone()]).keeps(&quote));
+        assert!(!ordered(vec![input.clone(), input.clone()], vec![output.clone()]).keeps(&quote));
+        // Ether comes with the transaction: a signature for the other tokens does not name it.
+        let ether = EstimatedInput { token: Address::ZERO, ..quote.estimated_inputs[0].clone() };
+        quote.estimated_inputs.push(ether);
+        let both = vec![input.clone(), Input { token: ETHER, amount }];
+        assert!(ordered(vec![input.clone()], vec![output.clone()]).keeps(&quote));
+        assert!(ordered(both, vec![output.clone()]).keeps(&quote));
+        assert!(!ordered(vec![Input { token: ETHER, amount }], vec![output.clone()]).keeps(&quote));
+        assert!(!ordered(vec![input.clone(), input.clone()], vec![output]).keeps(&quote));
+        quote.estimated_inputs.pop();
         quote.estimated_outputs[0].token = Address::ZERO;
         assert_eq!(keep(&Swap { tokenOut: ETHER, ..swap.clone() }, &quote), [true; 4]);
         assert_eq!(keep(&swap, &quote), [false; 4]);
