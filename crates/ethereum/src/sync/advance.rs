@@ -46,6 +46,7 @@ impl Synchronizer {
             let all = self.read_logs(chunk, true).await?;
             for (block, logs) in chunk.iter().zip(all) {
                 self.advance(block, &logs).await?;
+                self.failed_at_logs = 0;
             }
         }
         Ok(())

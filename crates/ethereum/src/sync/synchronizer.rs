@@ -48,7 +48,7 @@ pub(crate) struct Synchronizer {
     rolled_back_to: Option<u64>,
     /// Since when the node has been behind the tip, while it is.
     pub(super) behind_since: Option<Instant>,
-    /// Failures at the logs of blocks since the head was last reached.
+    /// Failures at the logs of blocks since a block was last applied, or the head was reached.
     pub(super) failed_at_logs: u32,
     /// When blocks whose logs could not be read were last passed over.
     pub(super) leapt_at: Option<Instant>,
