@@ -427,7 +427,7 @@ answers! {
     }
     /// Whether quotes are answered.
     Ready {
-        /// `ready`, `syncing`, `stale` or `degraded`.
+        /// `ready`, `syncing`, `stale`, `degraded` or `stopping`.
         status: String,
         /// The market's block; `None` before the first.
         block: Option<ReadyBlock>,

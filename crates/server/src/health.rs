@@ -141,7 +141,7 @@ pub enum ReadyStatus {
     Syncing,
     /// The market is too old to quote on.
     Stale,
-    /// Something is wrong that `checks` names: quotes are answered with 200, and refused with 503.
+    /// Something that `checks` names is wrong. With status 200 quotes are answered, with 503 they are refused.
     Degraded,
     /// The service was told to stop: what comes now is still answered, send no more.
     Stopping,

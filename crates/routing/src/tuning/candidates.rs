@@ -62,7 +62,8 @@ impl Tuning {
     pub(crate) const CHUNK_PATHS: usize = 16;
     pub(crate) const CHUNK_WINDOW: f64 = 0.05;
     /// Share by which the best path of a chunk may pay less before the searches for chunks are pruned by the pools as they are
-    /// again. On the recorded markets solves took 5% fewer instructions with it; with a fifth or three times of it, 4%.
+    /// again. 64 trades of `mainnet_24699608` between the tokens with the most pools took 5% fewer instructions with it, 4% fewer
+    /// with a fifth or three times of it, and 3% with ten times.
     pub(crate) const LOOSER_PART: f64 = 0.01;
     /// Share of a chunk's value by which its path may pay less than the best one, so that the paths of one search serve for
     /// several chunks: for the first routes, for plans in a large market, and for the split by 400 chunks that drains are
