@@ -43,7 +43,7 @@ mod properties;
 mod reading;
 mod route_state;
 mod sampled_bounds;
-mod sampling_cost;
+mod unsettled;
 mod vault_bytecode;
 mod vault_v2_bytecode;
 mod vaults;

@@ -348,3 +348,35 @@ impl<'a> Solver<'a> {
         bound.is_finite() && best.as_ref().is_some_and(|found| bound - found.net <= Tuning::CLOSE_GAP * bound.abs())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use braid_primitives::U256;
+
+    use super::*;
+    use crate::prepare::active::ActiveTokens;
+    use crate::prepare::index32;
+    use crate::testing::{prepared, request, token};
+
+    #[test]
+    fn a_search_among_the_tokens_of_the_first_split_uses_those_that_are_not_active() {
+        const ETHER: u128 = 10_u128.pow(18);
+        // Token 3, over which the trade pays a fifth more, is not active, but the first split ended with it.
+        let deep = [100_000 * ETHER; 2];
+        let market = prepared(&[((1, 0), deep), ((1, 3), deep), ((3, 0), [100_000 * ETHER, 120_000 * ETHER])]);
+        let request = request(&market, token(1), U256::from(ETHER), token(0));
+        let problem = Problem::new(&market, &request).unwrap();
+        let [from, through, to] = [1, 3, 0].map(|at| index32(market.node(token(at))));
+        let active = ActiveTokens::only(&market, vec![from, to], problem.token_count);
+        let solver = Solver::new(&market, &request, Problem { active: Some(Arc::new(active)), ..problem });
+        assert_eq!(solver.potentials.cap[through as usize], 0.0);
+        let searched = |token| Searched { token, price: 1.0, cap: 2e18 };
+        solver.searched.replace([from, through, to].map(searched).to_vec());
+        let mut best = None;
+        assert!(solver.offer_among(&solver.problem, 1.2e18, &mut best));
+        let steps = best.unwrap().route.steps;
+        assert_eq!(steps.iter().map(|step| step.token_in).collect::<Vec<_>>(), [token(1), token(3)]);
+    }
+}
