@@ -76,7 +76,8 @@ fn has_a_curve(product: Product, state: PoolState) -> bool {
 
 #[test]
 fn a_pool_whose_invariant_needs_many_iterations_has_no_curve() {
-    let (near, far) = ([U256::ONE << 85, U256::ONE << 84], [U256::ONE << 85, U256::ONE << 6]);
+    // The invariant of the second balances converges, after more iterations than a sample may take.
+    let (near, far) = ([U256::ONE << 85, U256::ONE << 84], [U256::ONE << 85, U256::ONE << 49]);
     for (product, of) in [
         (Product::CurveStableswap, curve as fn([U256; 2]) -> PoolState),
         (Product::BalancerV2Stable, balancer_v2),

@@ -370,6 +370,29 @@ mod tests {
     }
 
     #[test]
+    fn gas_of_pools_in_use_hides_no_path_from_a_search_for_every_part() {
+        // Pools to two tokens, on from them, and between them, of many depths. Gas is dear, so that parts go on along pools in
+        // use, in ever new combinations.
+        for seed in 0..60_u128 {
+            let depth = |pool: u128| ETHER * (30 + (seed * 37 + pool * 53) % 90);
+            let rate = |pool: u128| 1_000 - (seed * 13 + pool * 7) % 12;
+            let ends = [(1, 2), (1, 2), (1, 2), (1, 3), (1, 3), (2, 3), (2, 0), (2, 0), (2, 0), (3, 0), (3, 0)];
+            let pools = (0..).zip(ends).map(|(k, ends)| (ends, [depth(k), depth(k) * rate(k) / 1_000]));
+            let market = prepared(&pools.collect::<Vec<_>>());
+            let problem = problem(&market, token(1), U256::from(80 * ETHER), token(0));
+            let problem = Problem { gas_price: 1e11, ..problem };
+            // Without gas the potentials prune no path.
+            let expected = searched_each_time(&problem, &Potentials::new(&problem, 0.0), 200);
+            let potentials = Potentials::new(&problem, 1.0);
+            let cut = Cut { chunks: 200, paths: usize::MAX, search: PartSearch::EXHAUSTIVE };
+            for flow in chunked(&problem, &potentials, cut) {
+                let amount_in = expected.amount_in(flow.pair).unwrap_or(0.0);
+                assert!((flow.amount_in / amount_in - 1.0).abs() < 1e-9, "seed {seed}: {flow:?}, {amount_in}");
+            }
+        }
+    }
+
+    #[test]
     fn a_steep_fall_leads_to_paths_that_no_search_has_listed_yet() {
         // Token 1 leads to token 2 over a small pool, and on over more pools than a search lists paths; a pool straight to
         // the output pays less than the first parts on any of these paths, and more than the later ones.
